@@ -1,0 +1,253 @@
+//===- AttnOps.td - operations of the attn dialect -------------*- tablegen -*-===//
+#ifndef ATTENTILE_ATTN_OPS_TD
+#define ATTENTILE_ATTN_OPS_TD
+
+include "AttnDialect.td"
+include "AttnEnums.td"
+include "AttnInterfaces.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class Attn_Op<string mnemonic, list<Trait> traits = []> : Op<Attn_Dialect, mnemonic, traits>;
+
+def Attn_Value : AnyTypeOf<[F32, Index, I1], "f32, index or i1">;
+
+def Attn_KernelOp : Attn_Op<"kernel", [
+    IsolatedFromAbove, Symbol, NoTerminator, SingleBlock,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>,
+    Attn_SignatureOpInterface]> {
+  let summary = "a kernel in index notation";
+  let description = [{
+    The whole of a kernel: what it reads, what it defines, over which index
+    variables. Sizes that are fixed stand as numbers; the others are arguments.
+    An index variable `%m < M` stands for every integer from 0 to M - 1.
+
+    ```mlir
+    attn.kernel @scale_rows sizes(%M) indices(%m < M, %d < 64)
+        ins(%X: f32[M, 64], %scale: f32) outs(%Y: f32[M, 64]) {
+      %x = attn.read %X[%m, %d] : tensor<?x64xf32>
+      %y = arith.mulf %x, %scale : f32
+      attn.write %y to %Y[%m, %d] : f32, tensor<?x64xf32>
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$in_names, StrArrayAttr:$out_names,
+    StrArrayAttr:$size_names, StrArrayAttr:$index_names, AffineMapArrayAttr:$shapes,
+    AffineMapArrayAttr:$extents);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+}
+
+def Attn_AssumeOp : Attn_Op<"assume", [MemoryEffects<[MemWrite]>]> {
+  let summary = "what the caller must keep";
+  let description = [{
+    A constraint from the kernel's `where` clause, on sizes and scalars only. It
+    is checked before a kernel runs; inside, it may be relied on. `text` is the
+    constraint as the user wrote it.
+
+    ```mlir
+    attn.assume %multiple, "H % G == 0"
+    ```
+  }];
+  let arguments = (ins I1:$condition, StrAttr:$text);
+  let assemblyFormat = "$condition `,` $text attr-dict";
+  let hasVerifier = 1;
+}
+
+def Attn_DefaultOp : Attn_Op<"default", [MemoryEffects<[MemWrite]>]> {
+  let summary = "a scalar parameter's value when the caller gives none";
+  let description = [{
+    The value is computed from sizes and scalars only.
+
+    ```mlir
+    attn.default %scale = %inv_sqrt_d : f32, f32
+    ```
+  }];
+  let arguments = (ins AnyType:$parameter, Attn_Value:$value);
+  let assemblyFormat = "$parameter `=` $value attr-dict `:` type($parameter) `,` type($value)";
+  let hasVerifier = 1;
+}
+
+def Attn_ReadOp : Attn_Op<"read", [Pure,
+    TypesMatchWith<"result is one element of the tensor", "tensor", "result",
+                   "::llvm::cast<::mlir::ShapedType>($_self).getElementType()">]> {
+  let summary = "one element of a tensor";
+  let description = [{
+    The element at the given indices, in the tensor's element type; 0 if an
+    index lies outside its dimension.
+
+    ```mlir
+    %q = attn.read %Q[%b, %h, %m, %d] : tensor<?x?x?x64xbf16>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$tensor, Variadic<Index>:$indices);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$tensor `[` $indices `]` attr-dict `:` type($tensor)";
+  let hasVerifier = 1;
+}
+
+def Attn_WriteOp : Attn_Op<"write", [MemoryEffects<[MemWrite]>]> {
+  let summary = "defines the elements of an output or workspace";
+  let description = [{
+    For every value of the index variables, the element at the given indices is
+    the value, rounded to the tensor's element type.
+
+    ```mlir
+    attn.write %o to %O[%b, %h, %m, %e] : f32, tensor<?x?x?x64xbf16>
+    ```
+  }];
+  let arguments = (ins Attn_Value:$value, AnyRankedTensor:$tensor, Variadic<Index>:$indices);
+  let assemblyFormat = "$value `to` $tensor `[` $indices `]` attr-dict `:` type($value) `,` type($tensor)";
+  let hasVerifier = 1;
+}
+
+def Attn_ReduceOp : Attn_Op<"reduce", [Pure,
+    TypesMatchWith<"result has the operand's type", "operand", "result", "$_self">]> {
+  let summary = "a reduction that binds index variables";
+  let description = [{
+    Reduces the operand over every value of `axes`. Over nothing: sum 0, max
+    -inf, min inf, any false, all true, ref 0. Sums of floats are in f32; NaN
+    goes through. The operand may lack an axis: a sum then multiplies by the
+    extent.
+
+    `product T` says that this sum is a matrix product whose two factors, the
+    operands of the multiplication that is summed, enter in type T. A target may
+    keep more precision.
+
+    ```mlir
+    %s = attn.reduce sum %qk over (%d) product bf16 : f32
+    %r = attn.reduce ref %s over (%n) : f32
+    ```
+  }];
+  let arguments = (ins Attn_ReduceKind:$kind, Attn_Value:$operand, Variadic<Index>:$axes,
+    OptionalAttr<TypeAttr>:$product);
+  let results = (outs Attn_Value:$result);
+  let assemblyFormat = "$kind $operand `over` `(` $axes `)` (`product` $product^)? attr-dict `:` type($operand)";
+  let hasVerifier = 1;
+}
+
+def Attn_SoftmaxOp : Attn_Op<"softmax", [Pure]> {
+  let summary = "softmax over index variables";
+  let description = [{
+    exp(x - max x) / sum exp(x - max x) over `axes`; 0 where every x is -inf.
+
+    ```mlir
+    %p = attn.softmax %s over (%n) : f32
+    ```
+  }];
+  let arguments = (ins F32:$operand, Variadic<Index>:$axes);
+  let results = (outs F32:$result);
+  let assemblyFormat = "$operand `over` `(` $axes `)` attr-dict `:` type($operand)";
+  let hasVerifier = 1;
+}
+
+def Attn_LogSumExpOp : Attn_Op<"logsumexp", [Pure]> {
+  let summary = "log of the sum of exponentials over index variables";
+  let description = [{
+    max x + log(sum exp(x - max x)), natural; -inf where every x is -inf.
+
+    ```mlir
+    %l = attn.logsumexp %s over (%n) : f32
+    ```
+  }];
+  let arguments = (ins F32:$operand, Variadic<Index>:$axes);
+  let results = (outs F32:$result);
+  let assemblyFormat = "$operand `over` `(` $axes `)` attr-dict `:` type($operand)";
+  let hasVerifier = 1;
+}
+
+def Attn_MaterializeOp : Attn_Op<"materialize", [Pure,
+    TypesMatchWith<"result has the operand's type", "operand", "result", "$_self">]> {
+  let summary = "a value that a schedule wants in workspace";
+  let description = [{
+    The operand itself. A schedule's `materialize s` puts this mark on the `let`
+    of that name; attn-form-grids gives it a grid and a workspace of its own.
+
+    ```mlir
+    %t = attn.materialize %s, "s" : f32
+    ```
+  }];
+  let arguments = (ins Attn_Value:$operand, StrAttr:$name);
+  let results = (outs Attn_Value:$result);
+  let assemblyFormat = "$operand `,` $name attr-dict `:` type($operand)";
+}
+
+class Attn_IntegerOp<string mnemonic> : Attn_Op<mnemonic, [Pure, SameOperandsAndResultType]
+    # ElementwiseMappable.traits> {
+  let arguments = (ins SignlessIntegerOrIndexLike:$lhs, SignlessIntegerOrIndexLike:$rhs);
+  let results = (outs SignlessIntegerOrIndexLike:$result);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($result)";
+  let hasFolder = 1;
+}
+
+def Attn_FloorDivOp : Attn_IntegerOp<"floordiv"> {
+  let summary = "integer division toward minus infinity, defined everywhere";
+  let description = [{
+    The quotient rounded toward minus infinity; 0 for a divisor of 0. Works on
+    scalars, tiles and vectors. (`arith.floordivsi` is undefined there.)
+
+    ```mlir
+    %g = attn.floordiv %h, %group : index
+    ```
+  }];
+}
+
+def Attn_FloorModOp : Attn_IntegerOp<"floormod"> {
+  let summary = "remainder of attn.floordiv";
+  let description = [{
+    lhs - floordiv(lhs, rhs) * rhs for rhs != 0, with the sign of rhs; 0 for a
+    divisor of 0.
+
+    ```mlir
+    %r = attn.floormod %n, %w : index
+    ```
+  }];
+}
+
+def Attn_WorkspaceOp : Attn_Op<"workspace", [MemoryEffects<[MemAlloc]>,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
+  let summary = "memory that carries values from one grid to the next";
+  let description = [{
+    A tensor that the caller provides, written by one grid and read by later
+    ones. `shape` gives its extents from the sizes of the enclosing kernel.
+
+    ```mlir
+    %r = attn.workspace "r" shape affine_map<()[s0, s1] -> (s0, s1)> : tensor<?x?xf32>
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, AffineMapAttr:$shape);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$name `shape` $shape attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Attn_GridOp : Attn_Op<"grid", [NoTerminator, SingleBlock, AttrSizedOperandSegments]> {
+  let summary = "statements that run together, and how their axes are visited";
+  let description = [{
+    Made by attn-form-grids. `step` axes are visited one by one by different
+    programs, `tile` axes in tiles by different programs, `loop` axes in tiles
+    by a loop within a program; `whole` axes stand whole in the tile. The grids
+    of a kernel run in order; each has its own copy of what it computes.
+
+    ```mlir
+    attn.grid step(%b, %h) tile(%m) loop(%n) whole(%d, %e) {
+      ...
+      attn.write %o to %O[%b, %h, %m, %e] : f32, tensor<?x?x?x64xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<Index>:$step, Variadic<Index>:$tile, Variadic<Index>:$loop,
+    Variadic<Index>:$whole);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    `step` `(` $step `)` `tile` `(` $tile `)` `loop` `(` $loop `)` `whole` `(` $whole `)` attr-dict-with-keyword $body
+  }];
+  let hasVerifier = 1;
+}
+
+#endif

@@ -1,0 +1,55 @@
+//===- Tile.h - the tile dialect: static tiles with named axes --*- C++ -*-===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef ATTENTILE_DIALECTS_TILE_TILE_H
+#define ATTENTILE_DIALECTS_TILE_TILE_H
+
+#include "Attn/Attn.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+// The dialect's declaration names its attributes, so they come first.
+// clang-format off
+#include "Tile/TileEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "Tile/TileAttrs.h.inc"
+#include "Tile/TileDialect.h.inc"
+// clang-format on
+
+namespace attentile::tile {
+
+/// Whether `type` is a tile: a ranked tensor of static shape and at least one
+/// axis whose encoding names its axes.
+bool isTile(mlir::Type type);
+
+/// The names of a tile's axes; empty for a scalar.
+llvm::ArrayRef<mlir::StringAttr> getAxes(mlir::Type type);
+
+/// The element type of a tile, or the type itself of a scalar.
+mlir::Type getElementType(mlir::Type type);
+
+/// The position of an axis in a tile's type, or nothing.
+std::optional<unsigned> getAxisPosition(mlir::Type type, mlir::StringAttr axis);
+
+/// `type` (a tile or scalar) with another element type.
+mlir::Type withElementType(mlir::Type type, mlir::Type element);
+
+/// The type of `type` (a tile) without the axes named in `over`: a tile, or
+/// its element type if none is left.
+mlir::Type dropAxes(mlir::RankedTensorType type,
+                    llvm::ArrayRef<mlir::StringAttr> over);
+
+/// A tile of these axes and sizes.
+mlir::RankedTensorType getTileType(mlir::Type element,
+                                   llvm::ArrayRef<mlir::StringAttr> axes,
+                                   llvm::ArrayRef<int64_t> sizes);
+
+} // namespace attentile::tile
+
+#define GET_OP_CLASSES
+#include "Tile/TileOps.h.inc"
+
+#endif

@@ -1,0 +1,239 @@
+//===- TileOps.cpp - verifiers, folds and text forms of the tile dialect --===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Attn/Signature.h"
+#include "Tile/Tile.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+
+namespace attentile::tile {
+
+//===----------------------------------------------------------------------===//
+// tile.program and tile.kernel
+//===----------------------------------------------------------------------===//
+
+ParseResult ProgramOp::parse(OpAsmParser &parser, OperationState &result) {
+  return attn::parseSignatureOp(parser, result, /*hasIndices=*/false);
+}
+
+void ProgramOp::print(OpAsmPrinter &printer) {
+  attn::printSignatureOp(printer, *this, /*hasIndices=*/false);
+}
+
+void ProgramOp::getAsmBlockArgumentNames(Region &region,
+                                         OpAsmSetValueNameFn setName) {
+  attn::nameSignatureArguments(*this, region, setName);
+}
+
+ArrayAttr ProgramOp::getIndexNames() { return ArrayAttr::get(getContext(), {}); }
+ArrayAttr ProgramOp::getExtents() { return ArrayAttr::get(getContext(), {}); }
+
+LogicalResult ProgramOp::verify() { return attn::verifySignature(*this); }
+
+ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
+  Builder builder(parser.getContext());
+  StringAttr name;
+  SmallVector<OpAsmParser::Argument> ids;
+  SmallVector<OpAsmParser::UnresolvedOperand> bounds;
+  SmallVector<Attribute> names;
+  if (parser.parseSymbolName(name) || parser.parseKeyword("grid") ||
+      parser.parseCommaSeparatedList(
+          OpAsmParser::Delimiter::Paren,
+          [&]() -> ParseResult {
+            OpAsmParser::Argument &id = ids.emplace_back();
+            if (parser.parseArgument(id) || parser.parseLess() ||
+                parser.parseOperand(bounds.emplace_back()))
+              return failure();
+            id.type = builder.getIndexType();
+            names.push_back(
+                builder.getStringAttr(id.ssaName.name.drop_front()));
+            return success();
+          }) ||
+      parser.resolveOperands(bounds, builder.getIndexType(),
+                             result.operands) ||
+      parser.parseOptionalAttrDictWithKeyword(result.attributes))
+    return failure();
+  result.addAttribute("name", name);
+  result.addAttribute("ids", builder.getArrayAttr(names));
+  Region *body = result.addRegion();
+  if (parser.parseRegion(*body, ids))
+    return failure();
+  if (body->empty()) {
+    Block &block = body->emplaceBlock();
+    for (size_t i = 0; i < ids.size(); ++i)
+      block.addArgument(builder.getIndexType(), builder.getUnknownLoc());
+  }
+  return success();
+}
+
+void KernelOp::print(OpAsmPrinter &printer) {
+  printer << ' ';
+  printer.printSymbolName(getName());
+  printer << " grid(";
+  llvm::interleaveComma(
+      llvm::zip_equal(getBody().getArguments(), getBounds()), printer,
+      [&](auto pair) {
+        printer << std::get<0>(pair) << " < " << std::get<1>(pair);
+      });
+  printer << ')';
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(),
+                                           {"name", "ids"});
+  printer << ' ';
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false,
+                      /*printBlockTerminators=*/true, /*printEmptyBlock=*/true);
+}
+
+void KernelOp::getAsmBlockArgumentNames(Region &region,
+                                        OpAsmSetValueNameFn setName) {
+  for (auto [argument, name] : llvm::zip_equal(
+           region.getArguments(), getIds().getAsRange<StringAttr>()))
+    setName(argument, name.getValue());
+}
+
+LogicalResult KernelOp::verify() {
+  if (getBody().getNumArguments() != getBounds().size() ||
+      getIds().size() != getBounds().size())
+    return emitOpError("expected as many ids and block arguments as bounds, ")
+           << getBounds().size() << ", got " << getIds().size() << " and "
+           << getBody().getNumArguments();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+/// Every axis of `part` must be one of `whole`, with the same size.
+static LogicalResult verifyAxesWithin(Operation *op, Type part, Type whole) {
+  for (StringAttr axis : getAxes(part)) {
+    auto position = getAxisPosition(whole, axis);
+    if (!position)
+      return op->emitOpError("expected axis ")
+             << axis << " of " << part << " in " << whole;
+    int64_t size =
+        cast<RankedTensorType>(part).getDimSize(*getAxisPosition(part, axis));
+    int64_t expected = cast<RankedTensorType>(whole).getDimSize(*position);
+    if (size != expected)
+      return op->emitOpError("expected axis ")
+             << axis << " of size " << expected << ", got " << size;
+  }
+  return success();
+}
+
+LogicalResult IndexOp::verify() {
+  if (getType().getRank() != 1 || !getType().getElementType().isIndex())
+    return emitOpError("expected one axis of index, got ") << getType();
+  return success();
+}
+
+/// Indices of a load or store against the tensor and the value's type.
+static LogicalResult verifyAccess(Operation *op, RankedTensorType tensor,
+                                  OperandRange indices, Type value) {
+  if (tensor.getRank() != int64_t(indices.size()))
+    return op->emitOpError("expected ")
+           << tensor.getRank() << " indices, got " << indices.size();
+  llvm::SmallDenseSet<StringAttr> axes;
+  for (Type index : indices.getTypes()) {
+    if (!getElementType(index).isIndex())
+      return op->emitOpError("expected indices of index type, got ") << index;
+    axes.insert_range(getAxes(index));
+    if (failed(verifyAxesWithin(op, index, value)))
+      return failure();
+  }
+  if (axes.size() != getAxes(value).size())
+    return op->emitOpError("expected a value with the indices' ")
+           << axes.size() << " axes, got " << value;
+  return success();
+}
+
+LogicalResult LoadOp::verify() {
+  Type element = getTensor().getType().getElementType();
+  if (getElementType(getType()) != element)
+    return emitOpError("expected a result of ")
+           << element << ", got " << getType();
+  return verifyAccess(*this, getTensor().getType(), getIndices(), getType());
+}
+
+LogicalResult StoreOp::verify() {
+  return verifyAccess(*this, getTensor().getType(), getIndices(),
+                      getValue().getType());
+}
+
+LogicalResult BroadcastOp::verify() {
+  if (getElementType(getOperand().getType()) != getElementType(getType()))
+    return emitOpError("expected a result of ")
+           << getElementType(getOperand().getType()) << ", got " << getType();
+  return verifyAxesWithin(*this, getOperand().getType(), getType());
+}
+
+OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
+  if (getOperand().getType() == getType())
+    return getOperand();
+  if (auto splat = dyn_cast_or_null<SplatElementsAttr>(adaptor.getOperand()))
+    return SplatElementsAttr::get(getType(), splat.getSplatValue<Attribute>());
+  if (auto scalar = dyn_cast_or_null<TypedAttr>(adaptor.getOperand());
+      scalar && isa<IntegerAttr, FloatAttr>(scalar))
+    return SplatElementsAttr::get(getType(), Attribute(scalar));
+  if (auto inner = getOperand().getDefiningOp<BroadcastOp>()) {
+    getOperandMutable().assign(inner.getOperand());
+    return getResult();
+  }
+  return {};
+}
+
+LogicalResult DotOp::verify() {
+  SmallVector<StringAttr> over(getOver().getAsRange<StringAttr>());
+  auto lhs = getLhs().getType(), rhs = getRhs().getType();
+  for (auto factor : {lhs, rhs}) {
+    Type element = factor.getElementType();
+    if (!element.isF32() && !element.isF16() && !element.isBF16())
+      return emitOpError("expected factors of f32, f16 or bf16, got ")
+             << factor;
+    for (StringAttr axis : over)
+      if (!getAxisPosition(factor, axis))
+        return emitOpError("expected axis ") << axis << " in " << factor;
+  }
+  llvm::SmallDenseSet<StringAttr> kept;
+  for (auto factor : {lhs, rhs}) {
+    Type rest = dropAxes(factor, over);
+    kept.insert_range(getAxes(rest));
+    if (failed(verifyAxesWithin(*this, rest, getType())))
+      return failure();
+  }
+  for (StringAttr axis : over)
+    if (lhs.getDimSize(*getAxisPosition(lhs, axis)) !=
+        rhs.getDimSize(*getAxisPosition(rhs, axis)))
+      return emitOpError("expected axis ") << axis << " of one size";
+  if (kept.size() != getAxes(getType()).size() ||
+      !getType().getElementType().isF32())
+    return emitOpError("expected an f32 result with the factors' other axes, "
+                       "got ")
+           << getType();
+  if (getAcc() && getAcc().getType() != getType())
+    return emitOpError("expected an accumulator of type ")
+           << getType() << ", got " << getAcc().getType();
+  return success();
+}
+
+LogicalResult ReduceOp::verify() {
+  SmallVector<StringAttr> over(getOver().getAsRange<StringAttr>());
+  for (StringAttr axis : over)
+    if (!getAxisPosition(getOperand().getType(), axis))
+      return emitOpError("expected axis ")
+             << axis << " in " << getOperand().getType();
+  Type expected = dropAxes(getOperand().getType(), over);
+  if (getType() != expected)
+    return emitOpError("expected a result of type ")
+           << expected << ", got " << getType();
+  return success();
+}
+
+} // namespace attentile::tile
+
+#define GET_OP_CLASSES
+#include "Tile/TileOps.cpp.inc"

@@ -1,0 +1,29 @@
+"""lit: every .mlir, .attn and .test file runs its RUN lines; unit tests run whole."""
+import os
+
+import lit.formats
+import lit.llvm
+
+lit.llvm.initialize(lit_config, config)
+
+config.name = "attentile"
+config.test_format = lit.formats.ShTest(True)
+config.suffixes = [".mlir", ".attn", ".test"]
+config.excludes = ["Inputs", "lit.cfg.py"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.build_root, "test")
+
+config.substitutions.append(("%examples", os.path.join(config.source_root, "examples")))
+config.substitutions.append(("%source_root", config.source_root))
+config.substitutions.append(("%build_root", config.build_root))
+config.substitutions.append(("%cc", config.cc))
+config.substitutions.append(("%unit", os.path.join(config.build_root, "test", "unit")))
+for directory in (config.llvm_tools_dir, os.path.join(config.build_root, "bin")):
+    lit.llvm.llvm_config.with_environment("PATH", directory, append_path=True)
+for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+if config.sanitize:
+    config.available_features.add("sanitize")
+else:
+    config.available_features.add("no-sanitize")

@@ -1,0 +1,25 @@
+//===- attentile-opt.cpp - MLIR's opt with our dialects and passes --------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Attn/Attn.h"
+#include "Tile/Tile.h"
+#include "attentile/Loops/Passes.h"
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/InitAllPasses.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  mlir::registerAllDialects(registry);
+  mlir::registerAllExtensions(registry);
+  registry.insert<attentile::attn::AttnDialect, attentile::tile::TileDialect>();
+  mlir::registerAllPasses();
+  attentile::registerAttentileLoopsPasses();
+  return mlir::asMainReturnCode(
+      mlir::MlirOptMain(argc, argv, "attentile's optimizer\n", registry));
+}
