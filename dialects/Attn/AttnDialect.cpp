@@ -10,6 +10,8 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+using namespace mlir;
+
 #include "Attn/AttnDialect.cpp.inc"
 #include "Attn/AttnEnums.cpp.inc"
 #include "Attn/AttnInterfaces.cpp.inc"
@@ -21,6 +23,12 @@ void AttnDialect::initialize() {
 #define GET_OP_LIST
 #include "Attn/AttnOps.cpp.inc"
       >();
+}
+
+/// Folds that give a constant become arith.constant.
+Operation *AttnDialect::materializeConstant(OpBuilder &builder, Attribute value,
+                                            Type type, Location loc) {
+  return arith::ConstantOp::materialize(builder, value, type, loc);
 }
 
 } // namespace attentile::attn

@@ -19,6 +19,7 @@ def Attn_Dialect : Dialect {
     index arithmetic are MLIR's own, and a mask is a formula by itself. A
     value's axes are found by one analysis (attentile/AxesAnalysis.h).
   }];
+  let hasConstantMaterializer = 1;
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 

@@ -36,8 +36,8 @@ static LogicalResult verifyAxes(Operation *op, ValueRange axes) {
       return op->emitOpError("expected an index variable as axis, got ")
              << axis;
     if (!seen.insert(axis).second)
-      return op->emitOpError("expected each axis once, got ") << axis
-                                                              << " twice";
+      return op->emitOpError("expected each axis once, got ")
+             << axis << " twice";
   }
   return success();
 }
@@ -149,11 +149,10 @@ LogicalResult ReduceOp::verify() {
   bool logical = getKind() == ReduceKind::Any || getKind() == ReduceKind::All;
   bool floats = getKind() == ReduceKind::Ref || getProduct();
   if (logical != type.isInteger(1) || (floats && !type.isF32()))
-    return emitOpError("expected ")
-           << (logical  ? "an i1"
-               : floats ? "an f32"
-                        : "an f32 or index")
-           << " operand, got " << type;
+    return emitOpError("expected ") << (logical  ? "an i1"
+                                        : floats ? "an f32"
+                                                 : "an f32 or index")
+                                    << " operand, got " << type;
   if (getProduct()) {
     if (getKind() != ReduceKind::Sum)
       return emitOpError("expected 'product' on a sum only");

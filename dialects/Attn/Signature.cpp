@@ -174,8 +174,8 @@ struct HeadParser {
   }
 
   AffineMapAttr mapOf(ArrayRef<AffineExpr> results) {
-    return AffineMapAttr::get(AffineMap::get(0, symbols.size(), results,
-                                             parser.getContext()));
+    return AffineMapAttr::get(
+        AffineMap::get(0, symbols.size(), results, parser.getContext()));
   }
 
   ParseResult parseIndices() {
@@ -201,11 +201,9 @@ struct HeadParser {
               parser.parseColonType(parameter.type))
             return failure();
           if (succeeded(parser.parseOptionalLSquare())) {
-            if (parser.parseCommaSeparatedList(
-                    [&]() -> ParseResult {
-                      return parser.parseAffineExpr(symbols,
-                                                    shape.emplace_back());
-                    }) ||
+            if (parser.parseCommaSeparatedList([&]() -> ParseResult {
+                  return parser.parseAffineExpr(symbols, shape.emplace_back());
+                }) ||
                 parser.parseRSquare())
               return failure();
             SmallVector<int64_t> dims;
@@ -277,9 +275,9 @@ LogicalResult verifySignature(Operation *op) {
     return op->emitOpError("expected ")
            << parameters << " shapes, got " << head.getShapes().size();
   if (head.getExtents().size() != head.getIndexNames().size())
-    return op->emitOpError("expected ") << head.getIndexNames().size()
-                                        << " extents, got "
-                                        << head.getExtents().size();
+    return op->emitOpError("expected ")
+           << head.getIndexNames().size() << " extents, got "
+           << head.getExtents().size();
   for (BlockArgument argument : block.getArguments()) {
     StringRef name = nameOfArgument(op, argument);
     if (argument.getArgNumber() >= parameters) {

@@ -48,21 +48,31 @@ void TileDialect::initialize() {
   addInterfaces<TileAsmInterface>();
 }
 
+/// Folds that give a constant become arith.constant.
+Operation *TileDialect::materializeConstant(OpBuilder &builder, Attribute value,
+                                            Type type, Location loc) {
+  return arith::ConstantOp::materialize(builder, value, type, loc);
+}
+
 LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attribute) {
   if (!isa<scf::ForOp>(op))
     return op->emitError("expected '")
            << attribute.getName().getValue() << "' on scf.for only";
-  if (attribute.getName() == getAxisAttrHelper().getName())
-    return success(isa<StringAttr>(attribute.getValue()));
-  if (attribute.getName() == getBlocksAttrHelper().getName())
-    return success(isa<BlockClassAttr>(attribute.getValue()));
-  return op->emitError("unknown attribute '") << attribute.getName() << "'";
+  Attribute value = attribute.getValue();
+  bool isAxis = attribute.getName() == getAxisAttrHelper().getName();
+  if (!isAxis && attribute.getName() != getBlocksAttrHelper().getName())
+    return op->emitError("unknown attribute '")
+           << attribute.getName().getValue() << "'";
+  if (isAxis ? isa<StringAttr>(value) : isa<BlockClassAttr>(value))
+    return success();
+  return op->emitError("expected '")
+         << attribute.getName().getValue() << "' to be "
+         << (isAxis ? "a string" : "#tile.blocks<...>") << ", got " << value;
 }
 
-LogicalResult
-AxesAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                 ArrayRef<StringAttr> names) {
+LogicalResult AxesAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               ArrayRef<StringAttr> names) {
   llvm::SmallDenseSet<StringAttr> seen;
   for (StringAttr name : names)
     if (!seen.insert(name).second)

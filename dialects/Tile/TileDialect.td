@@ -23,6 +23,7 @@ def Tile_Dialect : Dialect {
   }];
   let dependentDialects = ["::attentile::attn::AttnDialect", "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];
+  let hasConstantMaterializer = 1;
   let useDefaultAttributePrinterParser = 1;
   let discardableAttrs = (ins "::mlir::StringAttr":$axis, "::attentile::tile::BlockClassAttr":$blocks);
   let hasOperationAttrVerify = 1;

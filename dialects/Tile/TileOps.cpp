@@ -30,7 +30,9 @@ void ProgramOp::getAsmBlockArgumentNames(Region &region,
   attn::nameSignatureArguments(*this, region, setName);
 }
 
-ArrayAttr ProgramOp::getIndexNames() { return ArrayAttr::get(getContext(), {}); }
+ArrayAttr ProgramOp::getIndexNames() {
+  return ArrayAttr::get(getContext(), {});
+}
 ArrayAttr ProgramOp::getExtents() { return ArrayAttr::get(getContext(), {}); }
 
 LogicalResult ProgramOp::verify() { return attn::verifySignature(*this); }
@@ -54,8 +56,7 @@ ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
                 builder.getStringAttr(id.ssaName.name.drop_front()));
             return success();
           }) ||
-      parser.resolveOperands(bounds, builder.getIndexType(),
-                             result.operands) ||
+      parser.resolveOperands(bounds, builder.getIndexType(), result.operands) ||
       parser.parseOptionalAttrDictWithKeyword(result.attributes))
     return failure();
   result.addAttribute("name", name);
@@ -75,11 +76,11 @@ void KernelOp::print(OpAsmPrinter &printer) {
   printer << ' ';
   printer.printSymbolName(getName());
   printer << " grid(";
-  llvm::interleaveComma(
-      llvm::zip_equal(getBody().getArguments(), getBounds()), printer,
-      [&](auto pair) {
-        printer << std::get<0>(pair) << " < " << std::get<1>(pair);
-      });
+  llvm::interleaveComma(llvm::zip_equal(getBody().getArguments(), getBounds()),
+                        printer, [&](auto pair) {
+                          printer << std::get<0>(pair) << " < "
+                                  << std::get<1>(pair);
+                        });
   printer << ')';
   printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(),
                                            {"name", "ids"});

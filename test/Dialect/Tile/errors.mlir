@@ -1,0 +1,189 @@
+// RUN: attentile-opt %s -split-input-file -verify-diagnostics
+
+#m = #tile.axes<"m">
+func.func @index_rank(%i: index) {
+  // expected-error @below {{expected one axis of index, got 'tensor<4xf32, #tile.axes<"m">>'}}
+  %0 = tile.index %i : tensor<4xf32, #m>
+  return
+}
+
+// -----
+
+#m = #tile.axes<"m">
+func.func @load_indices(%X: tensor<?x?xf32>, %m: tensor<4xindex, #m>) {
+  // expected-error @below {{expected 2 indices, got 1}}
+  %0 = tile.load %X[%m] : tensor<?x?xf32>, (tensor<4xindex, #m>) -> tensor<4xf32, #m>
+  return
+}
+
+// -----
+
+#m = #tile.axes<"m">
+func.func @load_element(%X: tensor<?xf32>, %m: tensor<4xindex, #m>) {
+  // expected-error @below {{expected a result of 'f32', got 'tensor<4xbf16, #tile.axes<"m">>'}}
+  %0 = tile.load %X[%m] : tensor<?xf32>, (tensor<4xindex, #m>) -> tensor<4xbf16, #m>
+  return
+}
+
+// -----
+
+#m = #tile.axes<"m">
+#mn = #tile.axes<"m", "n">
+func.func @load_axes(%X: tensor<?xf32>, %m: tensor<4xindex, #m>) {
+  // expected-error @below {{expected a value with the indices' 1 axes}}
+  %0 = tile.load %X[%m] : tensor<?xf32>, (tensor<4xindex, #m>) -> tensor<4x4xf32, #mn>
+  return
+}
+
+// -----
+
+#m = #tile.axes<"m">
+func.func @load_index_type(%X: tensor<?xf32>, %m: tensor<4xi32, #m>) {
+  // expected-error @below {{expected indices of index type, got 'tensor<4xi32, #tile.axes<"m">>'}}
+  %0 = tile.load %X[%m] : tensor<?xf32>, (tensor<4xi32, #m>) -> tensor<4xf32, #m>
+  return
+}
+
+// -----
+
+#m = #tile.axes<"m">
+#n = #tile.axes<"n">
+func.func @broadcast_axis(%x: tensor<4xf32, #m>) {
+  // expected-error @below {{expected axis "m" of}}
+  %0 = tile.broadcast %x : tensor<4xf32, #m> to tensor<4xf32, #n>
+  return
+}
+
+// -----
+
+#m = #tile.axes<"m">
+#mn = #tile.axes<"m", "n">
+func.func @broadcast_size(%x: tensor<4xf32, #m>) {
+  // expected-error @below {{expected axis "m" of size 8, got 4}}
+  %0 = tile.broadcast %x : tensor<4xf32, #m> to tensor<8x4xf32, #mn>
+  return
+}
+
+// -----
+
+#mn = #tile.axes<"m", "n">
+func.func @broadcast_element(%x: index) {
+  // expected-error @below {{expected a result of 'index'}}
+  %0 = tile.broadcast %x : index to tensor<8x4xf32, #mn>
+  return
+}
+
+// -----
+
+#md = #tile.axes<"m", "d">
+#nd = #tile.axes<"n", "d">
+#mn = #tile.axes<"m", "n">
+func.func @dot_over(%a: tensor<8x4xf32, #md>, %b: tensor<8x4xf32, #nd>) {
+  // expected-error @below {{expected axis "e" in}}
+  %0 = tile.dot %a, %b over ["e"] product f32 : tensor<8x4xf32, #md>, tensor<8x4xf32, #nd> -> tensor<8x8xf32, #mn>
+  return
+}
+
+// -----
+
+#md = #tile.axes<"m", "d">
+#nd = #tile.axes<"n", "d">
+#mn = #tile.axes<"m", "n">
+func.func @dot_size(%a: tensor<8x4xf32, #md>, %b: tensor<8x2xf32, #nd>) {
+  // expected-error @below {{expected axis "d" of one size}}
+  %0 = tile.dot %a, %b over ["d"] product f32 : tensor<8x4xf32, #md>, tensor<8x2xf32, #nd> -> tensor<8x8xf32, #mn>
+  return
+}
+
+// -----
+
+#md = #tile.axes<"m", "d">
+#nd = #tile.axes<"n", "d">
+#mn = #tile.axes<"m", "n">
+func.func @dot_factor(%a: tensor<8x4xindex, #md>, %b: tensor<8x4xf32, #nd>) {
+  // expected-error @below {{expected factors of f32, f16 or bf16, got}}
+  %0 = tile.dot %a, %b over ["d"] product f32 : tensor<8x4xindex, #md>, tensor<8x4xf32, #nd> -> tensor<8x8xf32, #mn>
+  return
+}
+
+// -----
+
+#md = #tile.axes<"m", "d">
+#nd = #tile.axes<"n", "d">
+#mn = #tile.axes<"m", "n">
+func.func @dot_result(%a: tensor<8x4xf32, #md>, %b: tensor<8x4xf32, #nd>) {
+  // expected-error @below {{expected an f32 result with the factors' other axes}}
+  %0 = tile.dot %a, %b over ["d"] product f32 : tensor<8x4xf32, #md>, tensor<8x4xf32, #nd> -> tensor<8x8xbf16, #mn>
+  return
+}
+
+// -----
+
+#md = #tile.axes<"m", "d">
+#nd = #tile.axes<"n", "d">
+#mn = #tile.axes<"m", "n">
+func.func @dot_acc(%a: tensor<8x4xf32, #md>, %b: tensor<8x4xf32, #nd>, %c: tensor<8x8xbf16, #mn>) {
+  // expected-error @below {{expected an accumulator of type}}
+  %0 = tile.dot %a, %b acc %c over ["d"] product f32 : tensor<8x4xf32, #md>, tensor<8x4xf32, #nd> acc tensor<8x8xbf16, #mn> -> tensor<8x8xf32, #mn>
+  return
+}
+
+// -----
+
+#mn = #tile.axes<"m", "n">
+func.func @reduce_axis(%a: tensor<8x4xf32, #mn>) {
+  // expected-error @below {{expected axis "d" in}}
+  %0 = tile.reduce max %a over ["d"] : tensor<8x4xf32, #mn> -> tensor<8x4xf32, #mn>
+  return
+}
+
+// -----
+
+#mn = #tile.axes<"m", "n">
+#n = #tile.axes<"n">
+func.func @reduce_type(%a: tensor<8x4xf32, #mn>) {
+  // expected-error @below {{expected a result of type 'tensor<8xf32, #tile.axes<"m">>'}}
+  %0 = tile.reduce max %a over ["n"] : tensor<8x4xf32, #mn> -> tensor<4xf32, #n>
+  return
+}
+
+// -----
+
+// expected-error @below {{expected each axis once, got 'm' twice}}
+#mm = #tile.axes<"m", "m">
+
+// -----
+
+func.func @misplaced(%a: index) {
+  // expected-error @below {{expected 'tile.axis' on scf.for only}}
+  %0 = arith.addi %a, %a {tile.axis = "n"} : index
+  return
+}
+
+// -----
+
+func.func @blocks_type(%a: index) {
+  // expected-error @below {{expected 'tile.blocks' to be #tile.blocks<...>, got "full"}}
+  scf.for %i = %a to %a step %a {
+  } {tile.blocks = "full"}
+  return
+}
+
+// -----
+
+func.func @unknown(%a: index) {
+  // expected-error @below {{unknown attribute 'tile.order'}}
+  scf.for %i = %a to %a step %a {
+  } {tile.order = "full"}
+  return
+}
+
+// -----
+
+"tile.program"() <{sym_name = "p", in_names = [], out_names = [], size_names = ["M"], shapes = []}> ({
+^bb0(%M: index):
+  // expected-error @below {{expected as many ids and block arguments as bounds, 1, got 0 and 0}}
+  "tile.kernel"(%M) <{name = "k", ids = []}> ({
+  ^bb1:
+  }) : (index) -> ()
+}) : () -> ()
