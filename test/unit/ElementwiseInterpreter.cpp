@@ -1,0 +1,210 @@
+//===- ElementwiseInterpreter.cpp - one element of arith and math ---------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ElementwiseInterpreter.h"
+#include "Tile/Tile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+
+namespace attentile::test {
+namespace {
+
+double toDouble(Attribute attribute) {
+  if (auto number = dyn_cast<FloatAttr>(attribute))
+    return number.getValueAsDouble();
+  auto integer = cast<IntegerAttr>(attribute);
+  return integer.getType().isInteger(1) ? double(integer.getValue() != 0)
+                                        : double(integer.getInt());
+}
+
+double constantElement(arith::ConstantOp op, size_t element) {
+  auto dense = dyn_cast<DenseElementsAttr>(op.getValue());
+  if (!dense)
+    return toDouble(op.getValue());
+  if (dense.isSplat())
+    return toDouble(dense.getSplatValue<Attribute>());
+  return toDouble(*(dense.value_begin<Attribute>() + element));
+}
+
+/// IEEE maximum: NaN if either is.
+double maximum(double a, double b) {
+  return std::isnan(a) || std::isnan(b)
+             ? std::numeric_limits<double>::quiet_NaN()
+             : std::max(a, b);
+}
+
+bool compare(arith::CmpFPredicate predicate, double a, double b) {
+  using P = arith::CmpFPredicate;
+  bool unordered = std::isnan(a) || std::isnan(b);
+  switch (predicate) {
+  case P::OEQ:
+    return a == b;
+  case P::OGT:
+    return a > b;
+  case P::OGE:
+    return a >= b;
+  case P::OLT:
+    return a < b;
+  case P::OLE:
+    return a <= b;
+  case P::ONE:
+    return !unordered && a != b;
+  case P::ORD:
+    return !unordered;
+  case P::UEQ:
+    return unordered || a == b;
+  case P::UGT:
+    return unordered || a > b;
+  case P::UGE:
+    return unordered || a >= b;
+  case P::ULT:
+    return unordered || a < b;
+  case P::ULE:
+    return unordered || a <= b;
+  case P::UNE:
+    return unordered || a != b;
+  case P::UNO:
+    return unordered;
+  case P::AlwaysTrue:
+    return true;
+  default:
+    return false;
+  }
+}
+
+bool compare(arith::CmpIPredicate predicate, double a, double b) {
+  using P = arith::CmpIPredicate;
+  switch (predicate) {
+  case P::eq:
+    return a == b;
+  case P::ne:
+    return a != b;
+  case P::slt:
+    return a < b;
+  case P::sle:
+    return a <= b;
+  case P::sgt:
+    return a > b;
+  case P::sge:
+    return a >= b;
+  case P::ult:
+    return uint64_t(int64_t(a)) < uint64_t(int64_t(b));
+  case P::ule:
+    return uint64_t(int64_t(a)) <= uint64_t(int64_t(b));
+  case P::ugt:
+    return uint64_t(int64_t(a)) > uint64_t(int64_t(b));
+  default:
+    return uint64_t(int64_t(a)) >= uint64_t(int64_t(b));
+  }
+}
+
+using Unary = double (*)(double);
+using Binary = double (*)(double, double);
+
+double truncated(double a, double b) { return std::trunc(a / b); }
+
+const llvm::StringMap<Unary> &unaries() {
+  static const llvm::StringMap<Unary> table = {
+      {"math.exp", std::exp},
+      {"math.exp2", std::exp2},
+      {"math.expm1", std::expm1},
+      {"math.log", std::log},
+      {"math.log2", std::log2},
+      {"math.log1p", std::log1p},
+      {"math.tanh", std::tanh},
+      {"math.sqrt", std::sqrt},
+      {"math.rsqrt", [](double a) { return 1 / std::sqrt(a); }},
+      {"math.sin", std::sin},
+      {"math.cos", std::cos},
+      {"math.absf", std::fabs},
+      {"math.absi", std::fabs},
+      {"math.floor", std::floor},
+      {"math.ceil", std::ceil},
+      {"math.trunc", std::trunc},
+      {"arith.negf", [](double a) { return -a; }},
+      {"tile.ref", [](double a) { return std::isinf(a) && a < 0 ? 0.0 : a; }},
+      {"arith.extf", [](double a) { return a; }},
+      {"arith.truncf", [](double a) { return a; }},
+      {"arith.sitofp", [](double a) { return a; }},
+      {"arith.uitofp", [](double a) { return a; }},
+      {"arith.fptosi", std::trunc},
+      {"arith.index_cast", [](double a) { return a; }},
+      {"arith.index_castui", [](double a) { return a; }},
+      {"arith.extsi", [](double a) { return a; }},
+      {"arith.extui", [](double a) { return a; }},
+      {"arith.trunci", [](double a) { return a; }}};
+  return table;
+}
+
+const llvm::StringMap<Binary> &binaries() {
+  auto floorDivide = [](double a, double b) {
+    return b == 0 ? 0 : std::floor(a / b);
+  };
+  static const llvm::StringMap<Binary> table = {
+      {"arith.addf", [](double a, double b) { return a + b; }},
+      {"arith.addi", [](double a, double b) { return a + b; }},
+      {"arith.subf", [](double a, double b) { return a - b; }},
+      {"arith.subi", [](double a, double b) { return a - b; }},
+      {"arith.mulf", [](double a, double b) { return a * b; }},
+      {"arith.muli", [](double a, double b) { return a * b; }},
+      {"arith.divf", [](double a, double b) { return a / b; }},
+      {"arith.remf", [](double a, double b) { return std::fmod(a, b); }},
+      {"arith.divsi", truncated},
+      {"arith.divui", truncated},
+      {"arith.remsi", [](double a, double b) { return std::fmod(a, b); }},
+      {"arith.floordivsi",
+       [](double a, double b) { return std::floor(a / b); }},
+      {"arith.ceildivsi", [](double a, double b) { return std::ceil(a / b); }},
+      {"attn.floordiv", floorDivide},
+      {"attn.floormod",
+       [](double a, double b) {
+         return b == 0 ? 0 : a - std::floor(a / b) * b;
+       }},
+      {"arith.maximumf", maximum},
+      {"arith.minimumf", [](double a, double b) { return -maximum(-a, -b); }},
+      {"arith.maxnumf", [](double a, double b) { return std::fmax(a, b); }},
+      {"arith.minnumf", [](double a, double b) { return std::fmin(a, b); }},
+      {"arith.maxsi", [](double a, double b) { return std::max(a, b); }},
+      {"arith.minsi", [](double a, double b) { return std::min(a, b); }},
+      {"arith.andi",
+       [](double a, double b) { return double(int64_t(a) & int64_t(b)); }},
+      {"arith.ori",
+       [](double a, double b) { return double(int64_t(a) | int64_t(b)); }},
+      {"arith.xori",
+       [](double a, double b) { return double(int64_t(a) ^ int64_t(b)); }},
+      {"math.powf", [](double a, double b) { return std::pow(a, b); }},
+      {"math.fpowi", [](double a, double b) { return std::pow(a, b); }}};
+  return table;
+}
+
+} // namespace
+
+std::optional<double> evaluateElement(Operation *op, ArrayRef<double> x,
+                                      size_t element) {
+  StringRef name = op->getName().getStringRef();
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    return constantElement(constant, element);
+  if (auto compareOp = dyn_cast<arith::CmpFOp>(op))
+    return compare(compareOp.getPredicate(), x[0], x[1]);
+  if (auto compareOp = dyn_cast<arith::CmpIOp>(op))
+    return compare(compareOp.getPredicate(), x[0], x[1]);
+  if (isa<arith::SelectOp>(op))
+    return x[0] != 0 ? x[1] : x[2];
+  if (isa<math::FmaOp>(op))
+    return std::fma(x[0], x[1], x[2]);
+  if (auto unary = unaries().find(name); unary != unaries().end())
+    return unary->second(x[0]);
+  if (auto binary = binaries().find(name); binary != binaries().end())
+    return binary->second(x[0], x[1]);
+  return std::nullopt;
+}
+
+} // namespace attentile::test
