@@ -8,6 +8,7 @@
 #include "Attn/Attn.h"
 #include "Tile/Tile.h"
 #include "attentile/Loops/Passes.h"
+#include "attentile/Native/Passes.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
@@ -20,6 +21,7 @@ int main(int argc, char **argv) {
   registry.insert<attentile::attn::AttnDialect, attentile::tile::TileDialect>();
   mlir::registerAllPasses();
   attentile::registerAttentileLoopsPasses();
+  attentile::registerAttentileNativePasses();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "attentile's optimizer\n", registry));
 }
