@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""Builds and runs the tests; the last line says how many passed and failed.
+
+    scripts/check.py          what `make check` does: every lit and unit test of
+                              the release preset, and each fuzzer for a minute
+    scripts/check.py --all    what `make check-all` does: also every size of every
+                              example, all tests under ASan and UBSan, the debug
+                              preset, a build without the precompiled header, and
+                              each fuzzer for ten minutes
+"""
+import argparse
+import os
+import pathlib
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ET
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+passed = failed = 0
+
+
+def heading(text):
+    print(f"\n== {text} ==", flush=True)
+
+
+def run(*command, **options):
+    """Runs a command; whether it succeeded."""
+    return subprocess.run([str(c) for c in command], cwd=ROOT, **options).returncode == 0
+
+
+def count(ok, what):
+    """Counts one test that is not lit's."""
+    global passed, failed
+    if ok:
+        passed += 1
+    else:
+        failed += 1
+        print(f"FAILED: {what}", flush=True)
+    return ok
+
+
+def build(preset, *targets):
+    """Configures a preset where that was not done, and builds it."""
+    start = time.time()
+    folder = ROOT / "build" / preset
+    ok = (folder / "build.ninja").exists() or run("cmake", "--preset", preset)
+    ok = ok and run("ninja", "-C", folder, *targets)
+    print(f"build {preset}: {'done' if ok else 'FAILED'} after {time.time() - start:.0f} s", flush=True)
+    return ok
+
+
+def lit(preset):
+    """Builds a preset with what its tests need and runs every test."""
+    global passed, failed
+    heading(f"tests, {preset}")
+    if not build(preset, "all", "attentile-test-depends"):
+        count(False, f"the build of preset {preset}")
+        return
+    results = ROOT / "build" / preset / "test" / "results.xml"
+    results.unlink(missing_ok=True)
+    ok = run("ninja", "-C", ROOT / "build" / preset, "check-attentile")
+    ran = bad = 0
+    if results.exists():
+        for suite in ET.parse(results).getroot().iter("testsuite"):
+            ran += int(suite.get("tests")) - int(suite.get("skipped", 0))
+            bad += int(suite.get("failures")) + int(suite.get("errors", 0))
+    passed += ran - bad
+    failed += bad
+    if ran == 0:
+        count(False, "expected tests to run, got none")
+    elif not ok and bad == 0:
+        count(False, "lit itself")
+
+
+def fuzz(seconds):
+    """Runs each fuzzer from the corpus of all examples, under ASan and UBSan."""
+    heading(f"fuzzers, {seconds} s each")
+    if not build("sanitize", "attentile-fuzzers"):
+        count(False, "the build of the fuzzers")
+        return
+    folder = ROOT / "build" / "sanitize" / "test" / "fuzz"
+    fuzzers = sorted(p for p in folder.glob("fuzz-*") if os.access(p, os.X_OK) and p.is_file())
+    if not fuzzers:
+        count(False, "expected fuzzers, got none")
+    for fuzzer in fuzzers:
+        work = folder / (fuzzer.name + ".corpus")
+        work.mkdir(exist_ok=True)
+        log = folder / (fuzzer.name + ".log")
+        print(f"{fuzzer.name}: {seconds} s ...", flush=True)
+        with open(log, "w") as out:
+            ok = run(fuzzer, work, ROOT / "examples", ROOT / "test" / "fuzz" / "corpus",
+                     f"-max_total_time={seconds}", "-timeout=10", "-rss_limit_mb=4096", "-max_len=4096",
+                     "-print_final_stats=1", f"-artifact_prefix={folder}/",
+                     stdout=out, stderr=subprocess.STDOUT)
+        lines = log.read_text(errors="replace").splitlines()
+        stats = {l.split()[0]: l.split()[-1] for l in lines if l.startswith("stat::")}
+        print(f"{fuzzer.name}: {stats.get('stat::number_of_executed_units:', '?')} runs, "
+              f"{stats.get('stat::average_exec_per_sec:', '?')} a second", flush=True)
+        if not count(ok, f"{fuzzer.name}, see {log.relative_to(ROOT)}"):
+            print("\n".join(lines[-30:]))
+
+
+def every_size():
+    """The full product of types, sizes and values, for every example."""
+    heading("every size of every example")
+    for example in sorted((ROOT / "examples").glob("*.attn")):
+        print(example.name, flush=True)
+        count(run(ROOT / "build/release/bin/attentile", "check", example, "--full"), f"check --full {example.name}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--all", action="store_true", help="the long form")
+    parser.add_argument("--fuzz-seconds", type=int, help="seconds for each fuzzer (60; 600 with --all)")
+    arguments = parser.parse_args()
+    start = time.time()
+    lit("release")
+    if arguments.all:
+        every_size()
+        lit("sanitize")
+        lit("debug")
+        heading("without the precompiled header")
+        count(build("no-pch"), "the build without the precompiled header")
+    fuzz(arguments.fuzz_seconds if arguments.fuzz_seconds is not None else 600 if arguments.all else 60)
+    print(f"\nafter {time.time() - start:.0f} s:")
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
