@@ -59,7 +59,8 @@ if(ATTENTILE_PCH)
 endif()
 
 # attentile_add_library(NAME file.cpp ... [LINK lib ...] [NO_PCH])
-# A static library of the project; every one sees all generated headers.
+# A static library of the project; every one sees all generated headers, is
+# installed and is a target of the CMake package.
 function(attentile_add_library name)
   cmake_parse_arguments(ARG "NO_PCH" "" "LINK" ${ARGN})
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
@@ -67,6 +68,10 @@ function(attentile_add_library name)
     add_dependencies(${name} attentile-tablegen)
   endif()
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
+  target_include_directories(${name} INTERFACE
+    $<INSTALL_INTERFACE:include> $<INSTALL_INTERFACE:include/attentile-dialects>)
+  install(TARGETS ${name} EXPORT attentileTargets ARCHIVE DESTINATION lib)
+  set_property(GLOBAL APPEND PROPERTY ATTENTILE_LIBRARIES ${name})
   if(NOT ARG_NO_PCH)
     target_link_libraries(${name} PUBLIC MLIR LLVM)
     if(ATTENTILE_PCH)

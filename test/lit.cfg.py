@@ -16,6 +16,7 @@ config.test_exec_root = os.path.join(config.build_root, "test")
 config.substitutions.append(("%examples", os.path.join(config.source_root, "examples")))
 config.substitutions.append(("%source_root", config.source_root))
 config.substitutions.append(("%build_root", config.build_root))
+config.substitutions.append(("%cxx", config.cxx))
 config.substitutions.append(("%cc", config.cc))
 config.substitutions.append(("%unit", os.path.join(config.build_root, "test", "unit")))
 for directory in (config.llvm_tools_dir, os.path.join(config.build_root, "bin")):
