@@ -1,0 +1,150 @@
+//===- Diagnostics.h - errors with ranges, without MLIR ---------*- C++ -*-===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The lexer, the parser and the checker report through this class, which needs
+// no MLIR context, so that they can be fuzzed fast. A diagnostic has a range in
+// a source file and notes; the text form is
+//
+//   file:line:column: error: what is wrong
+//   the source line
+//       ^~~~~ the range, underlined
+//   note: what would be right
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTENTILE_DIAGNOSTICS_H
+#define ATTENTILE_DIAGNOSTICS_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/Twine.h"
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace llvm {
+class raw_ostream;
+}
+
+namespace attentile {
+
+/// A half-open range of byte offsets in one source file. Trivial on purpose: it
+/// is a member of the parser's union of semantic values.
+struct SourceRange {
+  uint32_t begin;
+  uint32_t end;
+};
+
+/// A place a reader can go to. Both count from 1; columns count characters
+/// (UTF-8 code points), not bytes.
+struct LineColumn {
+  unsigned line;
+  unsigned column;
+};
+
+/// A source text and its name. Ranges, names in the syntax tree and
+/// diagnostics point into it, so it must outlive them and is not copied.
+class SourceFile {
+public:
+  SourceFile(std::string name, std::string text)
+      : fileName(std::move(name)), contents(std::move(text)) {}
+  SourceFile(const SourceFile &) = delete;
+  SourceFile &operator=(const SourceFile &) = delete;
+
+  llvm::StringRef name() const { return fileName; }
+  llvm::StringRef text() const { return contents; }
+
+  /// The text of a range, clipped to the file.
+  llvm::StringRef text(SourceRange range) const;
+
+  /// Line and column of a byte offset; one past the end is allowed.
+  LineColumn lineColumn(uint32_t offset) const;
+
+  /// The text of the line that holds `offset`, without its line end.
+  llvm::StringRef lineAt(uint32_t offset) const;
+
+private:
+  /// Offset of the first byte of each line, computed when first asked for.
+  const std::vector<uint32_t> &lineStarts() const;
+
+  std::string fileName;
+  std::string contents;
+  mutable std::vector<uint32_t> starts;
+};
+
+enum class Severity : uint8_t { Error, Warning };
+
+/// What would be right, or the other place that an error is about. Without a
+/// file it stands alone, below the diagnostic it belongs to.
+struct DiagnosticNote {
+  std::string message;
+  const SourceFile *file = nullptr;
+  SourceRange range = {0, 0};
+};
+
+struct Diagnostic {
+  Severity severity;
+  std::string message;
+  /// Null for a diagnostic that no source text has caused.
+  const SourceFile *file;
+  SourceRange range;
+  std::vector<DiagnosticNote> notes;
+
+  Diagnostic &note(const llvm::Twine &message);
+  Diagnostic &note(const SourceFile &file, SourceRange range,
+                   const llvm::Twine &message);
+};
+
+/// The diagnostics of one run, in the order they were reported.
+class Diagnostics {
+public:
+  /// No more errors than this are kept: after that many, what follows is
+  /// hardly of use, and a hostile input could make the list grow without end.
+  static constexpr unsigned maxErrors = 50;
+
+  /// Reports an error. The reference is valid until the next report.
+  Diagnostic &error(const SourceFile &file, SourceRange range,
+                    const llvm::Twine &message);
+  Diagnostic &warning(const SourceFile &file, SourceRange range,
+                      const llvm::Twine &message);
+  /// An error that no place in a text has caused (a missing binding, say).
+  Diagnostic &error(const llvm::Twine &message);
+  Diagnostic &warning(const llvm::Twine &message);
+
+  bool hasErrors() const { return numErrors != 0; }
+  unsigned errorCount() const { return numErrors; }
+  /// True once `maxErrors` were reported: checkers stop early then.
+  bool isFull() const { return numErrors >= maxErrors; }
+  const std::vector<Diagnostic> &all() const { return list; }
+  void clear();
+
+  /// The text form, for people.
+  void print(llvm::raw_ostream &os) const;
+
+  /// The form for tools (`--diagnostics=json`): one JSON array, an object for
+  /// each diagnostic with `severity`, `message`, `file`, `range` and `notes`; a
+  /// range has `start` and `end`, each with `line` and `column` as above, the
+  /// end exclusive.
+  void printJSON(llvm::raw_ostream &os) const;
+
+private:
+  Diagnostic &add(Severity severity, const SourceFile *file, SourceRange range,
+                  const llvm::Twine &message);
+
+  std::vector<Diagnostic> list;
+  Diagnostic overflow; // receives what is reported beyond maxErrors
+  unsigned numErrors = 0;
+};
+
+/// The candidate nearest to `name` by edit distance, for "did you mean"; empty
+/// if none is near enough to be a likely slip.
+llvm::StringRef nearestName(llvm::StringRef name,
+                            const std::vector<llvm::StringRef> &candidates);
+
+} // namespace attentile
+
+#endif // ATTENTILE_DIAGNOSTICS_H

@@ -1,0 +1,348 @@
+//===- EmitIRExpr.cpp - expressions as attn, arith and math ---------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "EmitIRExpr.h"
+
+using namespace mlir;
+using namespace attentile;
+using namespace attentile::frontend;
+
+Location ExprEmitter::location(SourceRange range, const CallSite *site) {
+  LineColumn from = kernel.file->lineColumn(range.begin);
+  LineColumn to = kernel.file->lineColumn(range.end);
+  Location loc =
+      FileLineColRange::get(builder.getStringAttr(kernel.file->name()),
+                            from.line, from.column, to.line, to.column);
+  return site ? Location(
+                    CallSiteLoc::get(loc, location(site->range, site->parent)))
+              : loc;
+}
+
+//===----------------------------------------------------------------------===//
+// Constants and sizes
+//===----------------------------------------------------------------------===//
+
+Value ExprEmitter::constant(TypedAttr value) {
+  Value &known = constants[value];
+  if (!known)
+    known = arith::ConstantOp::create(builder, here, value);
+  return known;
+}
+Value ExprEmitter::index(int64_t value) {
+  return constant(builder.getIndexAttr(value));
+}
+Value ExprEmitter::f32(double value) {
+  return constant(builder.getF32FloatAttr(static_cast<float>(value)));
+}
+
+Value ExprEmitter::emitSize(const SizeExpr &size) {
+  if (auto value = kernel.evaluate(size))
+    return index(*value);
+  if (size.kind == SizeExpr::Size)
+    return sizes[size.size];
+  Value lhs = emitSize(*size.lhs), rhs = emitSize(*size.rhs);
+  switch (size.kind) {
+  case SizeExpr::Add:
+    return arith::AddIOp::create(builder, here, lhs, rhs);
+  case SizeExpr::Sub:
+    return arith::SubIOp::create(builder, here, lhs, rhs);
+  case SizeExpr::Mul:
+    return arith::MulIOp::create(builder, here, lhs, rhs);
+  case SizeExpr::FloorDiv:
+    return attn::FloorDivOp::create(builder, here, lhs, rhs);
+  default:
+    return attn::FloorModOp::create(builder, here, lhs, rhs);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Nodes
+//===----------------------------------------------------------------------===//
+
+Value ExprEmitter::emit(const TypedExpr &root) {
+  SmallVector<const TypedExpr *> open = {&root};
+  SmallVector<Value> operands;
+  while (!open.empty()) {
+    const TypedExpr &expr = *open.back();
+    if (values.contains(&expr)) {
+      open.pop_back();
+      continue;
+    }
+    size_t before = open.size();
+    for (const TypedExpr *operand : llvm::reverse(expr.operands))
+      if (!values.contains(operand))
+        open.push_back(operand);
+    if (open.size() > before)
+      continue; // operands first
+    open.pop_back();
+    operands.clear();
+    for (const TypedExpr *operand : expr.operands)
+      operands.push_back(values[operand]);
+    here = location(expr.range, expr.inlinedAt);
+    Value value = emitNode(expr, operands);
+    values[&expr] = value;
+  }
+  return values[&root];
+}
+
+Value ExprEmitter::emitRead(const TypedExpr &expr, ArrayRef<Value> at) {
+  Value tensor = ins[expr.id];
+  Type element = cast<RankedTensorType>(tensor.getType()).getElementType();
+  Value value = attn::ReadOp::create(builder, here, element, tensor, at);
+  if (element.isInteger(1) || element.isF32())
+    return value;
+  if (element.isInteger())
+    return arith::IndexCastOp::create(builder, here, builder.getIndexType(),
+                                      value);
+  return arith::ExtFOp::create(builder, here, builder.getF32Type(), value);
+}
+
+Value ExprEmitter::emitNode(const TypedExpr &expr, ArrayRef<Value> operands) {
+  Type f32Type = builder.getF32Type();
+  switch (expr.op) {
+  case TypedExpr::IntConst:
+    return index(expr.intValue);
+  case TypedExpr::FloatConst:
+    return f32(expr.floatValue);
+  case TypedExpr::BoolConst:
+    return constant(builder.getBoolAttr(expr.intValue));
+  case TypedExpr::IndexVar:
+    return indices[expr.id];
+  case TypedExpr::Size:
+    return emitSize(*expr.size);
+  case TypedExpr::Scalar:
+    return ins[expr.id];
+  case TypedExpr::Read:
+    return emitRead(expr, operands);
+  case TypedExpr::IntToFloat: {
+    Value wide = arith::IndexCastOp::create(builder, here, builder.getI64Type(),
+                                            operands[0]);
+    return arith::SIToFPOp::create(builder, here, f32Type, wide);
+  }
+  case TypedExpr::Round: {
+    Type narrow = expr.element == ElementType::BF16
+                      ? Type(builder.getBF16Type())
+                      : Type(builder.getF16Type());
+    Value rounded = arith::TruncFOp::create(builder, here, narrow, operands[0]);
+    return arith::ExtFOp::create(builder, here, f32Type, rounded);
+  }
+  case TypedExpr::ToInt:
+    return emitToInt(expr, operands[0]);
+  case TypedExpr::Materialize:
+    return attn::MaterializeOp::create(builder, here, operands[0].getType(),
+                                       operands[0], expr.name);
+  case TypedExpr::Select:
+    return arith::SelectOp::create(builder, here, operands[0], operands[1],
+                                   operands[2]);
+  case TypedExpr::Eq:
+  case TypedExpr::Ne:
+  case TypedExpr::Lt:
+  case TypedExpr::Le:
+  case TypedExpr::Gt:
+  case TypedExpr::Ge:
+    return emitComparison(expr, operands);
+  default:
+    break;
+  }
+  if (expr.isReduction())
+    return emitReduction(expr, operands[0]);
+  switch (expr.type) {
+  case ValueType::Int:
+    return emitInteger(expr, operands);
+  case ValueType::Float:
+    return emitFloat(expr, operands);
+  case ValueType::Bool:
+    return emitLogical(expr, operands);
+  }
+  return {};
+}
+
+Value ExprEmitter::emitInteger(const TypedExpr &expr,
+                               ArrayRef<Value> operands) {
+  Value a = operands[0], b = operands.size() > 1 ? operands[1] : Value();
+  switch (expr.op) {
+  case TypedExpr::Neg: {
+    Value zero = index(0);
+    return arith::SubIOp::create(builder, here, zero, a);
+  }
+  case TypedExpr::Abs:
+    return math::AbsIOp::create(builder, here, a);
+  case TypedExpr::Add:
+    return arith::AddIOp::create(builder, here, a, b);
+  case TypedExpr::Sub:
+    return arith::SubIOp::create(builder, here, a, b);
+  case TypedExpr::Mul:
+    return arith::MulIOp::create(builder, here, a, b);
+  case TypedExpr::Div:
+    return attn::FloorDivOp::create(builder, here, a, b);
+  case TypedExpr::Mod:
+    return attn::FloorModOp::create(builder, here, a, b);
+  case TypedExpr::Min:
+    return arith::MinSIOp::create(builder, here, a, b);
+  case TypedExpr::Max:
+    return arith::MaxSIOp::create(builder, here, a, b);
+  default:
+    llvm_unreachable("no operation on integers");
+  }
+}
+
+Value ExprEmitter::emitFloat(const TypedExpr &expr, ArrayRef<Value> operands) {
+  Value a = operands[0], b = operands.size() > 1 ? operands[1] : Value();
+  switch (expr.op) {
+  case TypedExpr::Neg:
+    return arith::NegFOp::create(builder, here, a);
+  case TypedExpr::Add:
+    return arith::AddFOp::create(builder, here, a, b);
+  case TypedExpr::Sub:
+    return arith::SubFOp::create(builder, here, a, b);
+  case TypedExpr::Mul:
+    return arith::MulFOp::create(builder, here, a, b);
+  case TypedExpr::Div:
+    return arith::DivFOp::create(builder, here, a, b);
+  case TypedExpr::Min:
+    return arith::MinimumFOp::create(builder, here, a, b);
+  case TypedExpr::Max:
+    return arith::MaximumFOp::create(builder, here, a, b);
+  case TypedExpr::Exp:
+    return math::ExpOp::create(builder, here, a);
+  case TypedExpr::Exp2:
+    return math::Exp2Op::create(builder, here, a);
+  case TypedExpr::Log:
+    return math::LogOp::create(builder, here, a);
+  case TypedExpr::Log2:
+    return math::Log2Op::create(builder, here, a);
+  case TypedExpr::Tanh:
+    return math::TanhOp::create(builder, here, a);
+  case TypedExpr::Sigmoid: { // 1 / (1 + exp(-x)): exp(-x) = inf gives 0
+    Value one = f32(1);
+    Value minus = arith::NegFOp::create(builder, here, a);
+    Value power = math::ExpOp::create(builder, here, minus);
+    Value below = arith::AddFOp::create(builder, here, one, power);
+    return arith::DivFOp::create(builder, here, one, below);
+  }
+  case TypedExpr::Sqrt:
+    return math::SqrtOp::create(builder, here, a);
+  case TypedExpr::Rsqrt:
+    return math::RsqrtOp::create(builder, here, a);
+  case TypedExpr::Sin:
+    return math::SinOp::create(builder, here, a);
+  case TypedExpr::Cos:
+    return math::CosOp::create(builder, here, a);
+  case TypedExpr::Pow:
+    return math::PowFOp::create(builder, here, a, b);
+  case TypedExpr::Floor:
+    return math::FloorOp::create(builder, here, a);
+  case TypedExpr::Abs:
+    return math::AbsFOp::create(builder, here, a);
+  default:
+    llvm_unreachable("no operation on floats");
+  }
+}
+
+Value ExprEmitter::emitLogical(const TypedExpr &expr,
+                               ArrayRef<Value> operands) {
+  switch (expr.op) {
+  case TypedExpr::Not: {
+    Value yes = constant(builder.getBoolAttr(true));
+    return arith::XOrIOp::create(builder, here, operands[0], yes);
+  }
+  case TypedExpr::And:
+    return arith::AndIOp::create(builder, here, operands[0], operands[1]);
+  case TypedExpr::Or:
+    return arith::OrIOp::create(builder, here, operands[0], operands[1]);
+  default:
+    llvm_unreachable("no operation on bools");
+  }
+}
+
+Value ExprEmitter::emitComparison(const TypedExpr &expr,
+                                  ArrayRef<Value> operands) {
+  unsigned i = expr.op - TypedExpr::Eq;
+  if (expr.operands[0]->type == ValueType::Float) {
+    using P = arith::CmpFPredicate; // NaN is unequal to everything
+    static constexpr P predicates[] = {P::OEQ, P::UNE, P::OLT,
+                                       P::OLE, P::OGT, P::OGE};
+    return arith::CmpFOp::create(builder, here, predicates[i], operands[0],
+                                 operands[1]);
+  }
+  using P = arith::CmpIPredicate;
+  static constexpr P predicates[] = {P::eq,  P::ne,  P::slt,
+                                     P::sle, P::sgt, P::sge};
+  return arith::CmpIOp::create(builder, here, predicates[i], operands[0],
+                               operands[1]);
+}
+
+/// Casts to integers saturate; from a float they drop the fraction and make
+/// NaN 0. arith.fptosi is undefined outside its range, so its operand is
+/// brought into it first.
+Value ExprEmitter::emitToInt(const TypedExpr &expr, Value x) {
+  bool wide = expr.element == ElementType::I64;
+  int64_t lowest = wide ? std::numeric_limits<int64_t>::min()
+                        : std::numeric_limits<int32_t>::min();
+  int64_t highest = wide ? std::numeric_limits<int64_t>::max()
+                         : std::numeric_limits<int32_t>::max();
+  if (expr.operands[0]->type == ValueType::Int) {
+    Value low = index(lowest), high = index(highest);
+    Value raised = arith::MaxSIOp::create(builder, here, x, low);
+    return arith::MinSIOp::create(builder, here, raised, high);
+  }
+  double limit = wide ? 0x1p63 : 0x1p31; // the lowest is its negative
+  double below = wide ? 0x1.fffffep62 : 0x1.fffffep30; // next f32 under it
+  Value low = f32(-limit), high = f32(below), edge = f32(limit);
+  Value raised = arith::MaxNumFOp::create(builder, here, x, low);
+  Value inside = arith::MinNumFOp::create(builder, here, raised, high);
+  Value exact = arith::FPToSIOp::create(
+      builder, here, wide ? builder.getI64Type() : builder.getI32Type(),
+      inside);
+  Value dropped =
+      arith::IndexCastOp::create(builder, here, builder.getIndexType(), exact);
+  Value above =
+      arith::CmpFOp::create(builder, here, arith::CmpFPredicate::OGE, x, edge);
+  Value most = index(highest), zero = index(0);
+  Value saturated =
+      arith::SelectOp::create(builder, here, above, most, dropped);
+  Value isNaN =
+      arith::CmpFOp::create(builder, here, arith::CmpFPredicate::UNO, x, x);
+  return arith::SelectOp::create(builder, here, isNaN, zero, saturated);
+}
+
+Value ExprEmitter::emitReduction(const TypedExpr &expr, Value operand) {
+  SmallVector<Value> axes;
+  for (auto [i, index] : llvm::enumerate(indices))
+    if (expr.bound >> i & 1)
+      axes.push_back(index);
+  Type type = operand.getType();
+  attn::ReduceKind kind = attn::ReduceKind::Sum;
+  switch (expr.op) {
+  case TypedExpr::Softmax:
+    return attn::SoftmaxOp::create(builder, here, type, operand, axes);
+  case TypedExpr::Logsumexp:
+    return attn::LogSumExpOp::create(builder, here, type, operand, axes);
+  case TypedExpr::ReduceMax:
+    kind = attn::ReduceKind::Max;
+    break;
+  case TypedExpr::ReduceMin:
+    kind = attn::ReduceKind::Min;
+    break;
+  case TypedExpr::Any:
+    kind = attn::ReduceKind::Any;
+    break;
+  case TypedExpr::All:
+    kind = attn::ReduceKind::All;
+    break;
+  default:
+    break;
+  }
+  TypeAttr product;
+  if (expr.isProduct)
+    product = TypeAttr::get(
+        expr.element == ElementType::BF16  ? Type(builder.getBF16Type())
+        : expr.element == ElementType::F16 ? Type(builder.getF16Type())
+                                           : Type(builder.getF32Type()));
+  return attn::ReduceOp::create(builder, here, type, kind, operand, axes,
+                                product);
+}

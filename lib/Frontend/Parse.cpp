@@ -1,0 +1,222 @@
+//===- Parse.cpp - text to syntax tree ------------------------------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ParseContext.h"
+#include "llvm/ADT/StringExtras.h"
+#include <algorithm>
+
+using namespace attentile;
+using namespace attentile::frontend;
+
+namespace attentile::frontend {
+int parseTokens(ParseContext &context); // Lexer.ll
+} // namespace attentile::frontend
+
+//===----------------------------------------------------------------------===//
+// SyntaxTree
+//===----------------------------------------------------------------------===//
+
+SyntaxTree::SyntaxTree(const SourceFile &file)
+    : source(&file), pimpl(std::make_unique<Impl>()) {}
+SyntaxTree::SyntaxTree(SyntaxTree &&) = default;
+SyntaxTree &SyntaxTree::operator=(SyntaxTree &&) = default;
+SyntaxTree::~SyntaxTree() = default;
+
+llvm::SmallVector<llvm::StringRef> SyntaxTree::kernelNames() const {
+  llvm::SmallVector<llvm::StringRef> names;
+  for (const ast::KernelDecl *kernel : pimpl->file.kernels)
+    names.push_back(kernel->name.str());
+  return names;
+}
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+/// Larger files are no kernels, and offsets have 32 bits.
+static constexpr size_t maxFileSize = 16 << 20;
+
+/// Length of the UTF-8 character at the front of `bytes`, 0 if there is none
+/// (Unicode, table 3-7: overlong forms and surrogates are none).
+static size_t characterLength(llvm::StringRef bytes) {
+  auto byte = [&](size_t i) -> unsigned {
+    return i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0;
+  };
+  auto isTail = [&](size_t i) { return (byte(i) & 0xC0) == 0x80; };
+  unsigned first = byte(0), second = byte(1);
+  if (first < 0x80)
+    return 1;
+  if (first >= 0xC2 && first <= 0xDF)
+    return isTail(1) ? 2 : 0;
+  if (first >= 0xE0 && first <= 0xEF) {
+    unsigned low = first == 0xE0 ? 0xA0 : 0x80;
+    unsigned high = first == 0xED ? 0x9F : 0xBF;
+    return second >= low && second <= high && isTail(2) ? 3 : 0;
+  }
+  if (first >= 0xF0 && first <= 0xF4) {
+    unsigned low = first == 0xF0 ? 0x90 : 0x80;
+    unsigned high = first == 0xF4 ? 0x8F : 0xBF;
+    return second >= low && second <= high && isTail(2) && isTail(3) ? 4 : 0;
+  }
+  return 0;
+}
+
+/// Refuses bytes that are no text, so that whoever comes later may print them.
+static bool isText(const SourceFile &file, Diagnostics &diagnostics) {
+  llvm::StringRef text = file.text();
+  if (text.size() > maxFileSize) {
+    diagnostics.error(file, {0, 0},
+                      "expected a source of at most 16 MiB, got " +
+                          llvm::Twine(text.size()) + " bytes");
+    return false;
+  }
+  for (size_t i = 0, e = text.size(); i < e;) {
+    size_t length = characterLength(text.drop_front(i));
+    if (length > 0 && text[i] != '\0') {
+      i += length;
+      continue;
+    }
+    uint32_t at = i;
+    unsigned char byte = text[i];
+    diagnostics
+        .error(file, {at, at + 1},
+               "expected UTF-8 text, got the byte 0x" +
+                   llvm::utohexstr(byte, /*LowerCase=*/true, /*Width=*/2))
+        .note("is this a source file of the attn language?");
+    return false;
+  }
+  return true;
+}
+
+SyntaxTree attentile::parse(const SourceFile &file, Diagnostics &diagnostics) {
+  SyntaxTree tree(file);
+  if (!isText(file, diagnostics))
+    return tree;
+  ParseContext context(file, tree.impl(), diagnostics);
+  int result = parseTokens(context);
+  if (result != 0 && !diagnostics.hasErrors())
+    diagnostics.error(file, {0, 0}, "expected a source that fits in memory");
+  return tree;
+}
+
+//===----------------------------------------------------------------------===//
+// Nodes
+//===----------------------------------------------------------------------===//
+
+using ast::Expr;
+
+Expr *ParseContext::node(Expr::Kind kind, SourceRange range) {
+  Expr *expr = make(Expr{});
+  expr->kind = kind;
+  expr->range = range;
+  return expr;
+}
+
+void ParseContext::setArgs(Expr *expr, llvm::ArrayRef<Expr *> args) {
+  expr->args = args;
+  unsigned deepest = 0;
+  for (const Expr *arg : args)
+    deepest = std::max<unsigned>(deepest, arg->depth);
+  expr->depth = deepest + 1;
+  if (expr->depth <= ast::maxDepth || tooDeep)
+    return;
+  tooDeep = true;
+  diagnostics
+      .error(source, expr->range,
+             "expected an expression at most " + llvm::Twine(ast::maxDepth) +
+                 " levels deep, got a deeper one")
+      .note("name a part of it with let");
+}
+
+Expr *ParseContext::literal(SourceRange range, int64_t value) {
+  Expr *expr = node(Expr::Int, range);
+  expr->intValue = value;
+  return expr;
+}
+Expr *ParseContext::literal(SourceRange range, double value) {
+  Expr *expr = node(Expr::Float, range);
+  expr->floatValue = value;
+  return expr;
+}
+Expr *ParseContext::boolean(SourceRange range, bool value) {
+  Expr *expr = node(Expr::Bool, range);
+  expr->intValue = value;
+  return expr;
+}
+Expr *ParseContext::ref(ast::Name name) {
+  Expr *expr = node(Expr::Ref, name.range);
+  expr->name = name;
+  return expr;
+}
+Expr *ParseContext::read(SourceRange range, ast::Name name,
+                         List<Expr *> *index) {
+  Expr *expr = node(Expr::Read, range);
+  expr->name = name;
+  setArgs(expr, index->ref());
+  return expr;
+}
+Expr *ParseContext::call(SourceRange range, ast::Name name,
+                         List<Expr *> *args) {
+  Expr *expr = node(Expr::Call, range);
+  expr->name = name;
+  setArgs(expr, args->ref());
+  return expr;
+}
+Expr *ParseContext::apply(SourceRange range, ast::Function function,
+                          List<Expr *> *args) {
+  Expr *expr = node(Expr::Apply, range);
+  expr->function = function;
+  setArgs(expr, args->ref());
+  if (function == ast::Function::Dropout)
+    notSupported(range, "dropout");
+  return expr;
+}
+Expr *ParseContext::cast(SourceRange range, ElementType type,
+                         List<Expr *> *args) {
+  Expr *expr = node(Expr::Cast, range);
+  expr->element = type;
+  setArgs(expr, args->ref());
+  return expr;
+}
+Expr *ParseContext::reduce(SourceRange range, ast::Reduction reduction,
+                           List<ast::Name> *axes, Expr *value) {
+  Expr *expr = node(Expr::Reduce, range);
+  expr->reduction = reduction;
+  expr->axes = axes->ref();
+  setArgs(expr, list(value)->ref());
+  return expr;
+}
+Expr *ParseContext::unary(SourceRange range, ast::UnaryOp op, Expr *operand) {
+  Expr *expr = node(Expr::Unary, range);
+  expr->unaryOp = op;
+  setArgs(expr, list(operand)->ref());
+  return expr;
+}
+Expr *ParseContext::binary(SourceRange range, ast::BinaryOp op, Expr *lhs,
+                           Expr *rhs) {
+  Expr *expr = node(Expr::Binary, range);
+  expr->binaryOp = op;
+  List<Expr *> *args = list(lhs);
+  append(args, rhs);
+  setArgs(expr, args->ref());
+  return expr;
+}
+
+Expr *ParseContext::brackets(SourceRange range, Expr *expr) {
+  // Brackets leave no node, but they count as a level.
+  List<Expr *> *inner = list(expr);
+  Expr *outer = make(Expr(*expr));
+  outer->range = range;
+  setArgs(outer, inner->ref());
+  outer->args = expr->args;
+  return outer;
+}
+
+void ParseContext::notSupported(SourceRange range, const llvm::Twine &what) {
+  diagnostics.error(source, range, what + " is not supported yet")
+      .note("the language has it, this version of the compiler does not");
+}

@@ -1,0 +1,261 @@
+//===- Sema.h - checking one kernel -----------------------------*- C++ -*-===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One class, in files by concern:
+//
+//   Sema.cpp           order of the checks; which kernel; unused names
+//   SemaHead.cpp       types, parameters, shapes, constraints
+//   SemaBindings.cpp   what --bind gives, what must be known
+//   SemaSizes.cpp      size expressions: making, comparing, bounding them
+//   SemaSchedule.cpp   which schedule applies, what it says
+//   SemaNames.cpp      what a name is; ranges of index variables
+//   SemaFunctions.cpp  the file's functions
+//   SemaBody.cpp       statements
+//   SemaExpr.cpp       expressions: names, types, axes
+//   SemaBounds.cpp     reads known to lie outside
+//   SemaNodes.cpp      making typed nodes, intervals
+//   SemaProducts.cpp   which sums are matrix products, and in which type
+//   SemaHeadSizes.cpp  which sizes must be known
+//
+// A function that reports an error returns null; null operands are passed on
+// without a second report.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTENTILE_FRONTEND_SEMA_H
+#define ATTENTILE_FRONTEND_SEMA_H
+
+#include "TypedExpr.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace attentile::frontend {
+
+/// What a name of a kernel is: one thing everywhere in it.
+struct Entity {
+  enum Kind : uint8_t { Type, Size, In, Out, Let, Index };
+  Kind kind;
+  unsigned id; // in the kernel's list of its kind; in Sema::lets for a Let
+  SourceRange range;
+};
+
+/// The `let`s of one name.
+struct LetName {
+  unsigned last; // the statement that defines it last
+  bool isDefined = false;
+  unsigned statement = 0; // the statement whose value counts now
+  const TypedExpr *value = nullptr;
+};
+
+/// Names that stand for other things within an inlined function.
+struct FunctionScope {
+  const ast::FunctionDecl *function;
+  llvm::ArrayRef<const TypedExpr *> arguments;
+};
+
+/// Where an expression stands decides which names it may use.
+struct Scope {
+  enum Kind : uint8_t { Head, Body };
+  Kind kind;
+  const FunctionScope *function = nullptr;
+  const CallSite *inlinedAt = nullptr;
+  unsigned depth = 0;
+};
+
+/// c + sum of coefficient * atom. Atoms are sizes, and products, quotients and
+/// remainders that are not linear; equal forms are equal sizes.
+struct LinearSize {
+  int64_t constant = 0;
+  llvm::SmallVector<std::pair<unsigned, int64_t>, 4> terms; // sorted by atom
+  bool operator==(const LinearSize &) const = default;
+};
+
+class Sema {
+public:
+  Sema(const SyntaxTree &tree, const ast::KernelDecl &decl,
+       const Bindings &bindings, const CheckOptions &options,
+       Diagnostics &diagnostics, CheckedKernel &kernel)
+      : file(tree.file()), tree(tree.impl().file), decl(decl),
+        bindings(bindings), options(options), diagnostics(diagnostics),
+        kernel(kernel), arena(kernel.arena->allocator) {}
+
+  void run();
+
+private:
+  //===--- Sema.cpp -------------------------------------------------------===//
+  Diagnostic &error(SourceRange range, const llvm::Twine &message);
+  /// In an inlined function, with notes that lead to the kernel.
+  Diagnostic &error(const Scope &scope, SourceRange range,
+                    const llvm::Twine &message);
+  void warnUnusedLets();
+
+  //===--- SemaHead.cpp ---------------------------------------------------===//
+  void checkTypes();
+  void checkParams();
+  void addParam(const ast::Param &param, bool isOutput);
+  std::optional<ElementType> resolveType(const ast::TypeRef &type,
+                                         llvm::StringRef &typeName);
+  void checkDefaults();
+  void checkConstraints();
+  /// The condition as a Boolean; a division by 0 in it makes it false.
+  const TypedExpr *condition(const ast::Condition &condition);
+  /// Whether `T in {...}` holds; nothing if the condition is not about a type.
+  std::optional<bool> typeCondition(const ast::Condition &condition);
+  const TypedExpr *setMembership(const ast::Condition &condition);
+  void guardDivisions(const TypedExpr *expr, const TypedExpr *&condition);
+  void reportBroken(const ast::Condition &condition);
+
+  //===--- SemaBindings.cpp -----------------------------------------------===//
+  /// First the types, which the parameters depend on, then all other names.
+  void applyBindings(bool types);
+  void bindSize(CheckedSize &size, const BoundValue &value);
+  void bindType(CheckedType &type, const BoundValue &value);
+  void bindScalar(CheckedParam &param, const BoundValue &value);
+  Diagnostic &bindingError(llvm::StringRef name, const BoundValue &value,
+                           const llvm::Twine &expected);
+  void checkAllKnown();
+  bool fileHasName(llvm::StringRef name) const;
+  const TypedExpr *boundScalar(const CheckedParam &param, SourceRange range);
+
+  //===--- SemaSizes.cpp --------------------------------------------------===//
+  const SizeExpr *sizeExpr(const ast::Expr &expr);
+  const SizeExpr *makeSize(SizeExpr expr);
+  LinearSize linear(const SizeExpr &expr);
+  unsigned opaqueAtom(SizeExpr::Kind kind, LinearSize lhs, LinearSize rhs);
+  bool sameSize(const SizeExpr &a, const SizeExpr &b);
+  void checkDimensions();
+  unsigned addSize(ast::Name name);
+
+  //===--- SemaSchedule.cpp -----------------------------------------------===//
+  void chooseSchedule();
+  bool applies(const ast::ScheduleDecl &schedule);
+  void checkSchedule();
+  void checkTile(const ast::ScheduleItem &item);
+  bool isMaterialized(llvm::StringRef name) const;
+
+  //===--- SemaNames.cpp --------------------------------------------------===//
+  bool declare(ast::Name name, Entity entity);
+  void collectNames();
+  void collectIndices(const ast::Expr &expr);
+  void collectPositions(ast::Name tensor, llvm::ArrayRef<ast::Expr *> index);
+  void addStand(ast::Name name, const SizeExpr &extent);
+  llvm::StringRef kindName(Entity entity) const;
+  void reportUnknown(const Scope &scope, ast::Name name);
+  /// The index variable of a reduction's brackets or of extent().
+  std::optional<unsigned> indexVariable(const Scope &scope, ast::Name name);
+
+  //===--- SemaFunctions.cpp ----------------------------------------------===//
+  void checkFunctions();
+  void checkFunctionBody(const ast::FunctionDecl &function,
+                         const ast::Expr &expr);
+  void checkCalls(const ast::FunctionDecl &function);
+  void checkCalls(const ast::FunctionDecl &function, const ast::Expr &expr,
+                  unsigned depth);
+  const TypedExpr *call(const ast::Expr &expr, const Scope &scope);
+
+  //===--- SemaBody.cpp ---------------------------------------------------===//
+  void checkBody();
+  void checkLet(const ast::Statement &statement, unsigned number);
+  void checkOutput(const ast::Statement &statement);
+  bool checkTarget(const ast::Statement &statement, unsigned output,
+                   CheckedStatement &checked);
+  void checkAllDefined();
+  const TypedExpr *convertTo(ElementType type, const TypedExpr *value,
+                             SourceRange range, llvm::StringRef what);
+
+  //===--- SemaExpr.cpp ---------------------------------------------------===//
+  const TypedExpr *visit(const ast::Expr &expr, Scope scope);
+  const TypedExpr *visitKind(const ast::Expr &expr, const Scope &scope);
+  const TypedExpr *ref(const ast::Expr &expr, const Scope &scope);
+  const TypedExpr *entityValue(const ast::Expr &expr, Entity entity,
+                               const Scope &scope);
+  const TypedExpr *read(const ast::Expr &expr, const Scope &scope);
+  const TypedExpr *apply(const ast::Expr &expr, const Scope &scope);
+  const TypedExpr *castOrCall(const ast::Expr &expr, const Scope &scope);
+  const TypedExpr *cast(ElementType type, const ast::Expr &expr,
+                        const Scope &scope);
+  const TypedExpr *reduce(const ast::Expr &expr, const Scope &scope);
+  const TypedExpr *unary(const ast::Expr &expr, const Scope &scope);
+  const TypedExpr *binary(const ast::Expr &expr, const Scope &scope);
+  bool visitArgs(const ast::Expr &expr, const Scope &scope, unsigned count,
+                 llvm::SmallVectorImpl<const TypedExpr *> &values);
+  bool expectNumber(const TypedExpr *value, const ast::Expr &expr,
+                    const Scope &scope, const llvm::Twine &what);
+  bool expectBool(const TypedExpr *value, const ast::Expr &expr,
+                  const Scope &scope, const llvm::Twine &what);
+
+  //===--- SemaBounds.cpp -------------------------------------------------===//
+  void checkInside(const TypedExpr *index, const CheckedParam &tensor,
+                   unsigned dimension, const Scope &scope);
+
+  //===--- SemaNodes.cpp --------------------------------------------------===//
+  /// A copy of `expr` in the arena, with axes and the like from its operands;
+  /// null if the kernel got too large.
+  const TypedExpr *node(TypedExpr expr,
+                        llvm::ArrayRef<const TypedExpr *> operands);
+  const TypedExpr *make(TypedExpr::Op op, ValueType type, SourceRange range,
+                        llvm::ArrayRef<const TypedExpr *> operands);
+  const TypedExpr *intConst(int64_t value, SourceRange range);
+  const TypedExpr *floatConst(double value, SourceRange range);
+  const TypedExpr *boolConst(bool value, SourceRange range);
+  const TypedExpr *sizeValue(const SizeExpr *size, SourceRange range);
+  const TypedExpr *toFloat(const TypedExpr *value);
+  /// Makes both of one type, an integer that meets a float f32.
+  void unify(const TypedExpr *&a, const TypedExpr *&b);
+  void setInterval(TypedExpr &expr);
+
+  //===--- SemaProducts.cpp -----------------------------------------------===//
+  const TypedExpr *sum(AxisSet axes, const TypedExpr *operand,
+                       SourceRange range);
+  const TypedExpr *product(AxisSet axes, const TypedExpr *operand,
+                           SourceRange range, unsigned budget);
+  const TypedExpr *distribute(AxisSet axes,
+                              llvm::ArrayRef<const TypedExpr *> factors,
+                              SourceRange range, unsigned budget);
+  const TypedExpr *multiply(llvm::ArrayRef<const TypedExpr *> factors,
+                            SourceRange range);
+
+  //===--- SemaHeadSizes.cpp ----------------------------------------------===//
+  void findHeadSizes();
+  void markHead(const SizeExpr &extent);
+
+  const SourceFile &file;
+  const ast::File &tree;
+  const ast::KernelDecl &decl;
+  const Bindings &bindings;
+  const CheckOptions &options;
+  Diagnostics &diagnostics;
+  CheckedKernel &kernel;
+  llvm::BumpPtrAllocator &arena;
+
+  llvm::DenseMap<llvm::StringRef, Entity> names;
+  llvm::DenseMap<llvm::StringRef, const ast::FunctionDecl *> functions;
+  llvm::DenseMap<const ast::FunctionDecl *, bool> callsChecked; // true: done
+  llvm::SmallVector<LetName> lets;
+  /// For each statement of the kernel, the statements whose lets it uses.
+  llvm::SmallVector<llvm::SmallVector<unsigned, 4>> uses;
+  llvm::SmallVector<unsigned, 4> *currentUses = nullptr;
+  const ast::ScheduleDecl *schedule = nullptr;
+  struct OpaqueSize {
+    SizeExpr::Kind kind;
+    LinearSize lhs, rhs;
+  };
+  llvm::SmallVector<OpaqueSize, 0> opaqueSizes;
+  std::vector<const TypedExpr *> nodes; // in creation order
+  const CallSite *currentCallSite = nullptr;
+  unsigned numSoftmaxes = 0;
+  bool tooLarge = false;
+  bool callsAreSound = true; // no recursion, no chain too long to inline
+};
+
+/// The value of a condition over sizes and scalars; nothing if it depends on
+/// one that is not bound. (SemaConstants.cpp)
+std::optional<bool> evaluateCondition(const TypedExpr &condition,
+                                      const CheckedKernel &kernel);
+
+} // namespace attentile::frontend
+
+#endif // ATTENTILE_FRONTEND_SEMA_H

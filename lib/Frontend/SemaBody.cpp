@@ -1,0 +1,175 @@
+//===- SemaBody.cpp - statements ------------------------------------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Sema.h"
+
+using namespace attentile;
+using namespace attentile::frontend;
+using ast::Expr;
+using llvm::StringRef;
+using llvm::Twine;
+
+void Sema::checkBody() {
+  uses.resize(decl.body.size());
+  for (auto [i, statement] : llvm::enumerate(decl.body)) {
+    if (diagnostics.isFull())
+      return;
+    currentUses = &uses[i];
+    if (statement.kind == ast::Statement::Let)
+      checkLet(statement, i);
+    else
+      checkOutput(statement);
+  }
+  currentUses = nullptr;
+  checkAllDefined();
+}
+
+void Sema::checkLet(const ast::Statement &statement, unsigned number) {
+  CheckedStatement checked{};
+  checked.kind = CheckedStatement::Let;
+  checked.name = statement.name.str();
+  checked.range = statement.range;
+  checked.value = visit(*statement.value, {Scope::Body});
+  auto it = names.find(checked.name);
+  if (it != names.end() && it->second.kind == Entity::Let) {
+    LetName &let = lets[it->second.id];
+    // A name that several lets bear means the last.
+    if (checked.value && let.last == number && isMaterialized(checked.name)) {
+      checked.materialize = true;
+      TypedExpr mark{};
+      mark.op = TypedExpr::Materialize;
+      mark.type = checked.value->type;
+      mark.range = statement.range;
+      mark.name = checked.name;
+      checked.value = node(mark, checked.value);
+    }
+    let.isDefined = true;
+    let.statement = number;
+    let.value = checked.value;
+  }
+  kernel.body.push_back(std::move(checked));
+}
+
+const TypedExpr *Sema::convertTo(ElementType type, const TypedExpr *value,
+                                 SourceRange range, StringRef what) {
+  if (!value)
+    return nullptr;
+  ValueType wanted = valueType(type);
+  if (wanted == ValueType::Float && value->type == ValueType::Int)
+    return toFloat(value);
+  if (wanted == value->type)
+    return value;
+  error(range, "expected a value that converts to " + spelling(type) +
+                   " for '" + what + "', got " + spelling(value->type))
+      .note(value->type == ValueType::Bool ? "write where(..., 1, 0)"
+            : wanted == ValueType::Bool    ? "compare it, as in x != 0"
+                                           : "write i32(...) to drop the "
+                                             "fraction");
+  return nullptr;
+}
+
+bool Sema::checkTarget(const ast::Statement &statement, unsigned output,
+                       CheckedStatement &checked) {
+  const CheckedParam &param = kernel.outs[output];
+  if (statement.index.size() != param.shape.size()) {
+    error(statement.target, "expected " + Twine(param.shape.size()) +
+                                " indices for '" + param.name + "', got " +
+                                Twine(statement.index.size()))
+        .note(file, param.range, "it is declared here");
+    return false;
+  }
+  AxisSet seen = 0;
+  for (const Expr *index : statement.index) {
+    if (index->kind != Expr::Ref) {
+      error(index->range, "an output index other than a plain index variable "
+                          "is not supported yet")
+          .note("with plain ones each element is defined exactly once");
+      return false;
+    }
+    auto id = indexVariable({Scope::Body}, index->name);
+    if (!id)
+      return false;
+    AxisSet bit = AxisSet(1) << *id;
+    if (seen & bit) {
+      error(index->range, "expected each index once on the left, got '" +
+                              index->name.str() + "' twice")
+          .note("elements off the diagonal of '" + param.name +
+                "' would not be defined");
+      return false;
+    }
+    seen |= bit;
+    checked.index.push_back(*id);
+  }
+  return true;
+}
+
+void Sema::checkOutput(const ast::Statement &statement) {
+  CheckedStatement checked{};
+  checked.kind = CheckedStatement::Output;
+  checked.name = statement.name.str();
+  checked.range = statement.range;
+  auto it = names.find(checked.name);
+  bool isOutput = it != names.end() && it->second.kind == Entity::Out;
+  if (!isOutput) {
+    std::vector<StringRef> candidates;
+    for (const CheckedParam &param : kernel.outs)
+      candidates.push_back(param.name);
+    StringRef nearest = nearestName(checked.name, candidates);
+    Diagnostic &e =
+        it == names.end()
+            ? error(statement.name.range,
+                    "unknown output '" + checked.name + "'")
+            : error(statement.name.range, "expected an output, got " +
+                                              kindName(it->second) + " '" +
+                                              checked.name + "'");
+    if (!nearest.empty())
+      e.note("did you mean '" + nearest + "'?");
+    else
+      e.note("outputs stand behind -> in the kernel's head");
+    visit(*statement.value, {Scope::Body}); // for its own errors
+    kernel.body.push_back(std::move(checked));
+    return;
+  }
+  checked.output = it->second.id;
+  const CheckedParam &param = kernel.outs[checked.output];
+  for (const CheckedStatement &earlier : kernel.body)
+    if (earlier.kind == CheckedStatement::Output &&
+        earlier.name == checked.name) {
+      error(statement.target, "expected one statement for output '" +
+                                  param.name + "', got another one")
+          .note(file, earlier.range, "it is defined here");
+      break;
+    }
+  bool targetOk = checkTarget(statement, checked.output, checked);
+  const TypedExpr *value = visit(*statement.value, {Scope::Body});
+  if (value && targetOk) {
+    AxisSet left = 0;
+    for (unsigned id : checked.index)
+      left |= AxisSet(1) << id;
+    for (auto [i, index] : llvm::enumerate(kernel.indices))
+      if ((value->axes & ~left) >> i & 1)
+        error(statement.value->range,
+              "expected a value with axes of the left side only, got axis '" +
+                  index.name + "'")
+            .note("reduce over it, as in sum[" + index.name +
+                  "](...), or add it to the left side");
+  }
+  checked.value =
+      convertTo(param.type, value, statement.value->range, param.name);
+  kernel.body.push_back(std::move(checked));
+}
+
+void Sema::checkAllDefined() {
+  for (auto [i, output] : llvm::enumerate(kernel.outs)) {
+    bool defined = llvm::any_of(kernel.body, [&](const CheckedStatement &s) {
+      return s.kind == CheckedStatement::Output && s.name == output.name;
+    });
+    if (!defined && names.lookup(output.name).kind == Entity::Out)
+      error(output.range, "output '" + output.name + "' is not defined")
+          .note("write a statement " + output.name + "[...] = ...;");
+  }
+}

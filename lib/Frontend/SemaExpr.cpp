@@ -1,0 +1,589 @@
+//===- SemaExpr.cpp - expressions: names, types, axes ---------------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Sema.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace attentile;
+using namespace attentile::frontend;
+using ast::Expr;
+using llvm::StringRef;
+using llvm::Twine;
+
+const TypedExpr *Sema::visit(const Expr &expr, Scope scope) {
+  if (tooLarge || diagnostics.isFull())
+    return nullptr;
+  // The parser has bounded each tree; inlining puts trees into each other.
+  if (++scope.depth > ast::maxDepth) {
+    error(scope, expr.range,
+          "expected an expression at most " + Twine(ast::maxDepth) +
+              " levels deep with what is inlined, got a deeper one")
+        .note("name a part of it with let");
+    return nullptr;
+  }
+  return visitKind(expr, scope);
+}
+
+const TypedExpr *Sema::visitKind(const Expr &expr, const Scope &scope) {
+  switch (expr.kind) {
+  case Expr::Int:
+    return intConst(expr.intValue, expr.range);
+  case Expr::Float:
+    return floatConst(expr.floatValue, expr.range);
+  case Expr::Bool:
+    return boolConst(expr.intValue, expr.range);
+  case Expr::Ref:
+    return ref(expr, scope);
+  case Expr::Read:
+    return read(expr, scope);
+  case Expr::Call:
+    return castOrCall(expr, scope);
+  case Expr::Apply:
+    return apply(expr, scope);
+  case Expr::Cast:
+    return cast(expr.element, expr, scope);
+  case Expr::Reduce:
+    return reduce(expr, scope);
+  case Expr::Unary:
+    return unary(expr, scope);
+  case Expr::Binary:
+    return binary(expr, scope);
+  }
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+const TypedExpr *Sema::ref(const Expr &expr, const Scope &scope) {
+  StringRef name = expr.name.str();
+  if (scope.function) {
+    llvm::ArrayRef<ast::Name> params = scope.function->function->params;
+    for (size_t i = 0; i < params.size(); ++i)
+      if (params[i].str() == name)
+        return scope.function->arguments[i];
+    return nullptr; // checkFunctionBody has reported it
+  }
+  auto it = names.find(name);
+  if (it != names.end())
+    return entityValue(expr, it->second, scope);
+  reportUnknown(scope, expr.name);
+  return nullptr;
+}
+
+const TypedExpr *Sema::entityValue(const Expr &expr, Entity entity,
+                                   const Scope &scope) {
+  StringRef name = expr.name.str();
+  SourceRange range = expr.range;
+  switch (entity.kind) {
+  case Entity::Type:
+    error(range, "expected a value, got type '" + name + "'");
+    return nullptr;
+  case Entity::Size:
+    return sizeValue(makeSize({SizeExpr::Size, 0, entity.id, nullptr, nullptr}),
+                     range);
+  case Entity::In: {
+    const CheckedParam &param = kernel.ins[entity.id];
+    if (param.isTensor) {
+      error(range, "expected a value, got tensor '" + name + "'")
+          .note("name its element, as in " + name + "[...]");
+      return nullptr;
+    }
+    if (param.bound)
+      return boundScalar(param, range);
+    TypedExpr scalar{};
+    scalar.op = TypedExpr::Scalar;
+    scalar.type = valueType(param.type);
+    scalar.range = range;
+    scalar.id = entity.id;
+    return node(scalar, {});
+  }
+  case Entity::Out:
+    error(range, "expected a value, got output '" + name + "'")
+        .note("outputs are not read; name the value with let");
+    return nullptr;
+  case Entity::Index: {
+    if (scope.kind == Scope::Head)
+      break;
+    TypedExpr index{};
+    index.op = TypedExpr::IndexVar;
+    index.type = ValueType::Int;
+    index.range = range;
+    index.id = entity.id;
+    return node(index, {});
+  }
+  case Entity::Let: {
+    if (scope.kind == Scope::Head)
+      break;
+    const LetName &let = lets[entity.id];
+    if (!let.isDefined) {
+      error(range, "'" + name + "' is used before its let")
+          .note(file, entity.range, "it is defined here");
+      return nullptr;
+    }
+    if (currentUses)
+      currentUses->push_back(let.statement);
+    return let.value;
+  }
+  }
+  error(range, "expected a size or a scalar parameter, got " +
+                   kindName(entity) + " '" + name + "'");
+  return nullptr;
+}
+
+const TypedExpr *Sema::read(const Expr &expr, const Scope &scope) {
+  if (scope.function)
+    return nullptr; // checkFunctionBody has reported it
+  StringRef name = expr.name.str();
+  auto it = names.find(name);
+  if (it == names.end()) {
+    reportUnknown(scope, expr.name);
+    return nullptr;
+  }
+  Entity entity = it->second;
+  if (entity.kind == Entity::Out) {
+    error(expr.name.range,
+          "expected an input to read, got output '" + name + "'")
+        .note("outputs are not read; name the value with let");
+    return nullptr;
+  }
+  if (entity.kind != Entity::In || !kernel.ins[entity.id].isTensor) {
+    error(expr.name.range, "expected a tensor to read, got " +
+                               kindName(entity) + " '" + name + "'")
+        .note(entity.kind == Entity::Let
+                  ? "values are not subscripted: write the name alone, its "
+                    "axes follow from what it depends on"
+                  : "only inputs with a shape have elements");
+    return nullptr;
+  }
+  if (scope.kind == Scope::Head) {
+    error(expr.range, "expected sizes and scalars only, got an element of "
+                      "tensor '" +
+                          name + "'");
+    return nullptr;
+  }
+  const CheckedParam &tensor = kernel.ins[entity.id];
+  if (expr.args.size() != tensor.shape.size()) {
+    error(expr.range, "expected " + Twine(tensor.shape.size()) +
+                          " indices for '" + name + "', got " +
+                          Twine(expr.args.size()))
+        .note(file, tensor.range, "it is declared here");
+    return nullptr;
+  }
+  llvm::SmallVector<const TypedExpr *, 4> indices;
+  bool failed = false;
+  for (auto [i, arg] : llvm::enumerate(expr.args)) {
+    const TypedExpr *index = visit(*arg, scope);
+    if (index && index->type != ValueType::Int) {
+      error(scope, arg->range,
+            Twine("expected an integer as index, got ") + spelling(index->type))
+          .note(index->type == ValueType::Float
+                    ? "write i32(...) to drop the fraction"
+                    : "write where(..., 1, 0) to choose by a bool");
+      index = nullptr;
+    }
+    if (index)
+      checkInside(index, tensor, i, scope);
+    failed |= !index;
+    indices.push_back(index);
+  }
+  if (failed)
+    return nullptr;
+  TypedExpr result{};
+  result.op = TypedExpr::Read;
+  result.type = valueType(tensor.type);
+  result.range = expr.range;
+  result.id = entity.id;
+  result.reads16 = tensor.type == ElementType::BF16  ? readsBF16
+                   : tensor.type == ElementType::F16 ? readsF16
+                                                     : 0;
+  return node(result, indices);
+}
+
+//===----------------------------------------------------------------------===//
+// Functions and casts
+//===----------------------------------------------------------------------===//
+
+bool Sema::expectNumber(const TypedExpr *value, const Expr &expr,
+                        const Scope &scope, const Twine &what) {
+  if (!value)
+    return false;
+  if (value->type != ValueType::Bool)
+    return true;
+  error(scope, expr.range, "expected a number " + what + ", got bool")
+      .note("write where(..., 1, 0) to make a number of it");
+  return false;
+}
+
+bool Sema::expectBool(const TypedExpr *value, const Expr &expr,
+                      const Scope &scope, const Twine &what) {
+  if (!value)
+    return false;
+  if (value->type == ValueType::Bool)
+    return true;
+  error(scope, expr.range,
+        "expected a bool " + what + ", got " + spelling(value->type))
+      .note("compare it, as in x != 0");
+  return false;
+}
+
+bool Sema::visitArgs(const Expr &expr, const Scope &scope, unsigned count,
+                     llvm::SmallVectorImpl<const TypedExpr *> &values) {
+  if (expr.args.size() != count) {
+    StringRef name = expr.kind == Expr::Apply  ? ast::spelling(expr.function)
+                     : expr.kind == Expr::Cast ? spelling(expr.element)
+                                               : expr.name.str();
+    error(scope, expr.range,
+          "expected " + Twine(count) +
+              (count == 1 ? " argument" : " arguments") + " to '" + name +
+              "', got " + Twine(expr.args.size()));
+    return false;
+  }
+  bool failed = false;
+  for (const Expr *arg : expr.args) {
+    values.push_back(visit(*arg, scope));
+    failed |= !values.back();
+  }
+  return !failed;
+}
+
+/// The node of a function of one float.
+static TypedExpr::Op floatFunction(ast::Function function) {
+  using ast::Function;
+  switch (function) {
+  case Function::Exp:
+    return TypedExpr::Exp;
+  case Function::Exp2:
+    return TypedExpr::Exp2;
+  case Function::Log:
+    return TypedExpr::Log;
+  case Function::Log2:
+    return TypedExpr::Log2;
+  case Function::Tanh:
+    return TypedExpr::Tanh;
+  case Function::Sigmoid:
+    return TypedExpr::Sigmoid;
+  case Function::Sqrt:
+    return TypedExpr::Sqrt;
+  case Function::Rsqrt:
+    return TypedExpr::Rsqrt;
+  case Function::Sin:
+    return TypedExpr::Sin;
+  case Function::Cos:
+    return TypedExpr::Cos;
+  default:
+    return TypedExpr::Floor;
+  }
+}
+
+const TypedExpr *Sema::apply(const Expr &expr, const Scope &scope) {
+  using ast::Function;
+  if (expr.function == Function::Extent) {
+    if (expr.args.size() != 1 || expr.args[0]->kind != Expr::Ref) {
+      error(scope, expr.range, "expected one index variable in extent()");
+      return nullptr;
+    }
+    auto index = indexVariable(scope, expr.args[0]->name);
+    return index ? sizeValue(kernel.indices[*index].extent, expr.range)
+                 : nullptr;
+  }
+  unsigned count = 1;
+  if (expr.function == Function::Where || expr.function == Function::Clamp)
+    count = 3;
+  else if (expr.function == Function::Min || expr.function == Function::Max ||
+           expr.function == Function::Pow)
+    count = 2;
+  llvm::SmallVector<const TypedExpr *, 3> args;
+  if (!visitArgs(expr, scope, count, args))
+    return nullptr;
+  SourceRange range = expr.range;
+
+  if (expr.function == Function::Where) {
+    if (!expectBool(args[0], *expr.args[0], scope, "as condition"))
+      return nullptr;
+    bool bools = args[1]->type == ValueType::Bool;
+    if (bools != (args[2]->type == ValueType::Bool)) {
+      error(scope, range,
+            Twine("expected branches of one type, got ") +
+                spelling(args[1]->type) + " and " + spelling(args[2]->type))
+          .note("bool mixes with nothing");
+      return nullptr;
+    }
+    unify(args[1], args[2]);
+    if (!args[1] || !args[2])
+      return nullptr;
+    return make(TypedExpr::Select, args[1]->type, range, args);
+  }
+  for (auto [i, arg] : llvm::enumerate(args))
+    if (!expectNumber(arg, *expr.args[i], scope,
+                      "as argument of '" + ast::spelling(expr.function) + "'"))
+      return nullptr;
+  switch (expr.function) {
+  case Function::Abs:
+    return make(TypedExpr::Abs, args[0]->type, range, args);
+  case Function::Min:
+  case Function::Max:
+    unify(args[0], args[1]);
+    if (!args[0] || !args[1])
+      return nullptr;
+    return make(expr.function == Function::Min ? TypedExpr::Min
+                                               : TypedExpr::Max,
+                args[0]->type, range, args);
+  case Function::Clamp: { // clamp(x, low, high) = min(max(x, low), high)
+    unify(args[0], args[1]);
+    if (!args[0] || !args[1])
+      return nullptr;
+    const TypedExpr *raised =
+        make(TypedExpr::Max, args[0]->type, range, {args[0], args[1]});
+    unify(raised, args[2]);
+    if (!raised || !args[2])
+      return nullptr;
+    return make(TypedExpr::Min, raised->type, range, {raised, args[2]});
+  }
+  case Function::Pow:
+    args[0] = toFloat(args[0]);
+    args[1] = toFloat(args[1]);
+    if (!args[0] || !args[1])
+      return nullptr;
+    return make(TypedExpr::Pow, ValueType::Float, range, args);
+  default:
+    args[0] = toFloat(args[0]);
+    return args[0] ? make(floatFunction(expr.function), ValueType::Float, range,
+                          args)
+                   : nullptr;
+  }
+}
+
+const TypedExpr *Sema::castOrCall(const Expr &expr, const Scope &scope) {
+  auto it = names.find(expr.name.str());
+  bool isType = it != names.end() && it->second.kind == Entity::Type;
+  // A function of that name may exist beside a parameter, but not beside a
+  // type that is used here as a cast.
+  if (isType && !functions.contains(expr.name.str()))
+    return cast(kernel.types[it->second.id].chosen, expr, scope);
+  return call(expr, scope);
+}
+
+const TypedExpr *Sema::cast(ElementType type, const Expr &expr,
+                            const Scope &scope) {
+  llvm::SmallVector<const TypedExpr *, 1> args;
+  if (!visitArgs(expr, scope, 1, args))
+    return nullptr;
+  const TypedExpr *value = args[0];
+  const Expr &arg = *expr.args[0];
+  if (type == ElementType::Bool)
+    return expectBool(value, arg, scope, "to cast to bool") ? value : nullptr;
+  if (!expectNumber(value, arg, scope, "to cast to " + spelling(type)))
+    return nullptr;
+  TypedExpr result{};
+  result.element = type;
+  result.range = expr.range;
+  switch (type) {
+  case ElementType::F32:
+    return toFloat(value);
+  case ElementType::BF16:
+  case ElementType::F16:
+    result.op = TypedExpr::Round;
+    result.type = ValueType::Float;
+    value = toFloat(value);
+    return value ? node(result, value) : nullptr;
+  case ElementType::I64:
+    if (value->type == ValueType::Int)
+      return value;
+    [[fallthrough]];
+  case ElementType::I32:
+    result.op = TypedExpr::ToInt;
+    result.type = ValueType::Int;
+    return node(result, value);
+  default:
+    error(scope, expr.range,
+          "a cast to " + spelling(type) + " is not supported yet")
+        .note("the language has it, this version of the compiler does not");
+    return nullptr;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+const TypedExpr *Sema::reduce(const Expr &expr, const Scope &scope) {
+  using ast::Reduction;
+  StringRef name = ast::spelling(expr.reduction);
+  if (scope.kind == Scope::Head) {
+    error(scope, expr.range,
+          "expected sizes and scalars only, got a reduction");
+    return nullptr;
+  }
+  const TypedExpr *value = visit(*expr.args[0], scope);
+  AxisSet bound = 0;
+  bool failed = !value;
+  for (ast::Name axis : expr.axes) {
+    auto index = indexVariable(scope, axis);
+    if (!index) {
+      failed = true;
+      continue;
+    }
+    AxisSet bit = AxisSet(1) << *index;
+    if (bound & bit) {
+      error(scope, axis.range,
+            "expected each axis once, got '" + axis.str() + "' twice");
+      failed = true;
+    } else if (value && !(value->axes & bit)) {
+      Diagnostic &e =
+          error(scope, axis.range,
+                "expected an axis of the value under '" + name + "', got '" +
+                    axis.str() + "', on which it does not depend");
+      std::string has;
+      for (auto [i, index] : llvm::enumerate(kernel.indices))
+        if (value->axes >> i & 1)
+          has += (has.empty() ? "" : ", ") + index.name.str();
+      e.note(file, expr.args[0]->range,
+             has.empty() ? "this has no axis" : "this has the axes " + has);
+      failed = true;
+    }
+    bound |= bit;
+  }
+  if (failed)
+    return nullptr;
+  bool logical =
+      expr.reduction == Reduction::Any || expr.reduction == Reduction::All;
+  if (logical &&
+      !expectBool(value, *expr.args[0], scope, "under '" + name + "'"))
+    return nullptr;
+  if (!logical &&
+      !expectNumber(value, *expr.args[0], scope, "under '" + name + "'"))
+    return nullptr;
+
+  TypedExpr result{};
+  result.range = expr.range;
+  result.bound = bound;
+  switch (expr.reduction) {
+  case Reduction::Sum:
+    return sum(bound, value, expr.range);
+  case Reduction::Max:
+  case Reduction::Min:
+    result.op = expr.reduction == Reduction::Max ? TypedExpr::ReduceMax
+                                                 : TypedExpr::ReduceMin;
+    if (value->type == ValueType::Int)
+      for (auto [i, index] : llvm::enumerate(kernel.indices))
+        if ((bound >> i & 1) && kernel.evaluate(*index.extent) == 0) {
+          error(scope, expr.range,
+                "expected a value to take the " + name + " of, got axis '" +
+                    index.name + "' of size 0")
+              .note("an integer " + name + " of nothing has no value");
+          return nullptr;
+        }
+    break;
+  case Reduction::Any:
+    result.op = TypedExpr::Any;
+    break;
+  case Reduction::All:
+    result.op = TypedExpr::All;
+    break;
+  case Reduction::Softmax:
+    result.op = TypedExpr::Softmax;
+    value = toFloat(value);
+    break;
+  case Reduction::Logsumexp:
+    result.op = TypedExpr::Logsumexp;
+    value = toFloat(value);
+    break;
+  }
+  if (!value)
+    return nullptr;
+  result.type = value->type;
+  return node(result, value);
+}
+
+//===----------------------------------------------------------------------===//
+// Operators
+//===----------------------------------------------------------------------===//
+
+const TypedExpr *Sema::unary(const Expr &expr, const Scope &scope) {
+  const Expr &operand = *expr.args[0];
+  const TypedExpr *value = visit(operand, scope);
+  if (expr.unaryOp == ast::UnaryOp::Not)
+    return expectBool(value, operand, scope, "after '!'")
+               ? make(TypedExpr::Not, ValueType::Bool, expr.range, value)
+               : nullptr;
+  if (!expectNumber(value, operand, scope, "after '-'"))
+    return nullptr;
+  if (value->op == TypedExpr::FloatConst)
+    return floatConst(-value->floatValue, expr.range);
+  if (value->op == TypedExpr::IntConst) // a literal is never the lowest
+    return intConst(0 - value->intValue, expr.range);
+  return make(TypedExpr::Neg, value->type, expr.range, value);
+}
+
+/// Whether an operator on two known integers leaves 64 bits.
+static bool overflows(ast::BinaryOp op, int64_t a, int64_t b) {
+  int64_t result;
+  switch (op) {
+  case ast::BinaryOp::Add:
+    return llvm::AddOverflow(a, b, result);
+  case ast::BinaryOp::Sub:
+    return llvm::SubOverflow(a, b, result);
+  case ast::BinaryOp::Mul:
+    return llvm::MulOverflow(a, b, result);
+  case ast::BinaryOp::Div:
+    return a == std::numeric_limits<int64_t>::min() && b == -1;
+  default:
+    return false;
+  }
+}
+
+const TypedExpr *Sema::binary(const Expr &expr, const Scope &scope) {
+  using ast::BinaryOp;
+  const Expr &left = *expr.args[0], &right = *expr.args[1];
+  const TypedExpr *a = visit(left, scope);
+  const TypedExpr *b = visit(right, scope);
+  if (!a || !b)
+    return nullptr;
+  BinaryOp op = expr.binaryOp;
+  std::string where = ("beside '" + ast::spelling(op) + "'").str();
+  auto nodeOp = static_cast<TypedExpr::Op>(
+      TypedExpr::Or + (static_cast<int>(op) - static_cast<int>(BinaryOp::Or)));
+
+  if (op == BinaryOp::Or || op == BinaryOp::And) {
+    bool ok = expectBool(a, left, scope, where);
+    ok &= expectBool(b, right, scope, where);
+    return ok ? make(nodeOp, ValueType::Bool, expr.range, {a, b}) : nullptr;
+  }
+  bool bothBool = a->type == ValueType::Bool && b->type == ValueType::Bool;
+  if (bothBool && (op == BinaryOp::Eq || op == BinaryOp::Ne))
+    return make(nodeOp, ValueType::Bool, expr.range, {a, b});
+  if (a->type == ValueType::Bool && left.kind == Expr::Binary &&
+      op >= BinaryOp::Lt && op <= BinaryOp::Ge) {
+    error(scope, expr.range, "expected a number " + where + ", got bool")
+        .note("comparisons do not chain: write a < b && b < c");
+    return nullptr;
+  }
+  bool ok = expectNumber(a, left, scope, where);
+  ok &= expectNumber(b, right, scope, where);
+  if (!ok)
+    return nullptr;
+  if (op == BinaryOp::Mod &&
+      (a->type == ValueType::Float || b->type == ValueType::Float)) {
+    error(scope, expr.range, "expected integers beside '%', got f32")
+        .note("write x - y * floor(x / y)");
+    return nullptr;
+  }
+  unify(a, b);
+  if (!a || !b)
+    return nullptr;
+  auto x = a->constant(), y = b->constant();
+  if (x && y && overflows(op, *x, *y)) {
+    error(scope, expr.range,
+          "expected a constant that fits 64 bits, got " + Twine(*x) + " " +
+              ast::spelling(op) + " " + Twine(*y));
+    return nullptr;
+  }
+  bool compares = op >= BinaryOp::Eq && op <= BinaryOp::Ge;
+  return make(nodeOp, compares ? ValueType::Bool : a->type, expr.range, {a, b});
+}

@@ -1,0 +1,159 @@
+//===- SemaFunctions.cpp - the file's functions ---------------------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Sema.h"
+
+using namespace attentile;
+using namespace attentile::frontend;
+using ast::Expr;
+using llvm::StringRef;
+using llvm::Twine;
+
+void Sema::checkFunctions() {
+  for (const ast::FunctionDecl *function : tree.functions) {
+    auto [it, isNew] = functions.try_emplace(function->name.str(), function);
+    if (!isNew)
+      error(function->name.range, "expected a new function name, got '" +
+                                      function->name.str() +
+                                      "', which is declared already")
+          .note(file, it->second->name.range, "it is declared here");
+  }
+  for (const ast::FunctionDecl *function : tree.functions) {
+    llvm::DenseMap<StringRef, SourceRange> params;
+    for (ast::Name param : function->params) {
+      auto [it, isNew] = params.try_emplace(param.str(), param.range);
+      if (!isNew)
+        error(param.range,
+              "expected a new parameter name, got '" + param.str() + "' again")
+            .note(file, it->second, "it is declared here");
+    }
+    checkFunctionBody(*function, *function->body);
+  }
+  for (const ast::FunctionDecl *function : tree.functions)
+    checkCalls(*function);
+}
+
+/// A function uses no name but its parameters and reads no tensor.
+void Sema::checkFunctionBody(const ast::FunctionDecl &function,
+                             const Expr &expr) {
+  auto checkName = [&](ast::Name name) {
+    std::vector<StringRef> candidates;
+    for (ast::Name param : function.params) {
+      if (param.str() == name.str())
+        return;
+      candidates.push_back(param.str());
+    }
+    StringRef nearest = nearestName(name.str(), candidates);
+    Diagnostic &e =
+        error(name.range, "unknown name '" + name.str() + "' in function '" +
+                              function.name.str() + "'");
+    if (nearest.empty())
+      e.note("a function uses no name but its parameters");
+    else
+      e.note("did you mean '" + nearest + "'?");
+  };
+  if (expr.kind == Expr::Read)
+    error(expr.range, "expected no subscript in a function, got '" +
+                          expr.name.str() + "[...]'")
+        .note("functions read no tensor; pass the element as an argument");
+  else if (expr.kind == Expr::Ref)
+    checkName(expr.name);
+  for (ast::Name axis : expr.axes)
+    checkName(axis);
+  for (const Expr *arg : expr.args)
+    checkFunctionBody(function, *arg);
+}
+
+/// Finds recursion, and chains of calls too deep to be inlined.
+void Sema::checkCalls(const ast::FunctionDecl &function) {
+  if (callsChecked.try_emplace(&function, false).second)
+    checkCalls(function, *function.body, 0);
+  callsChecked[&function] = true;
+}
+
+void Sema::checkCalls(const ast::FunctionDecl &function, const Expr &expr,
+                      unsigned depth) {
+  // `depth` counts functions, not levels of the tree, which are fewer still.
+  if (diagnostics.isFull())
+    return;
+  if (expr.kind == Expr::Call) {
+    auto it = functions.find(expr.name.str());
+    if (it != functions.end()) {
+      const ast::FunctionDecl &callee = *it->second;
+      auto [state, isNew] = callsChecked.try_emplace(&callee, false);
+      if (!isNew && !state->second) {
+        callsAreSound = false;
+        error(expr.name.range, "expected no recursion, got a call of '" +
+                                   callee.name.str() + "' from itself")
+            .note(file, callee.name.range, "functions are inlined");
+      } else if (isNew && depth >= ast::maxDepth) {
+        callsAreSound = false;
+        error(expr.name.range, "expected calls at most " +
+                                   Twine(ast::maxDepth) +
+                                   " levels deep, got a deeper one");
+        callsChecked[&callee] = true;
+      } else if (isNew) {
+        checkCalls(callee, *callee.body, depth + 1);
+        callsChecked[&callee] = true;
+      }
+    }
+  }
+  for (const Expr *arg : expr.args)
+    checkCalls(function, *arg, depth);
+}
+
+const TypedExpr *Sema::call(const Expr &expr, const Scope &scope) {
+  StringRef name = expr.name.str();
+  auto it = functions.find(name);
+  if (it == functions.end()) {
+    std::vector<StringRef> candidates;
+    for (const ast::FunctionDecl *function : tree.functions)
+      candidates.push_back(function->name.str());
+    for (unsigned i = 0; i <= static_cast<unsigned>(ast::Function::Dropout);
+         ++i)
+      candidates.push_back(ast::spelling(static_cast<ast::Function>(i)));
+    StringRef nearest = nearestName(name, candidates);
+    bool isKernel = llvm::any_of(tree.kernels, [&](const auto *kernel) {
+      return kernel->name.str() == name;
+    });
+    Diagnostic &e =
+        error(scope, expr.name.range, "unknown function '" + name + "'");
+    if (isKernel)
+      e.note("'" + name + "' is a kernel, and kernels are not called");
+    else if (!nearest.empty())
+      e.note("did you mean '" + nearest + "'?");
+    else
+      e.note("define it, as in fn " + name + "(x) = ...;");
+    return nullptr;
+  }
+  const ast::FunctionDecl &function = *it->second;
+  if (expr.args.size() != function.params.size()) {
+    error(scope, expr.range,
+          "expected " + Twine(function.params.size()) +
+              (function.params.size() == 1 ? " argument" : " arguments") +
+              " to '" + name + "', got " + Twine(expr.args.size()))
+        .note(file, function.name.range, "it is declared here");
+    return nullptr;
+  }
+  llvm::SmallVector<const TypedExpr *, 4> arguments;
+  bool failed = false;
+  for (const Expr *arg : expr.args) {
+    arguments.push_back(visit(*arg, scope));
+    failed |= !arguments.back();
+  }
+  if (failed)
+    return nullptr;
+  FunctionScope inner{&function, arguments};
+  auto *site =
+      new (arena.Allocate<CallSite>()) CallSite{expr.range, scope.inlinedAt};
+  const CallSite *outer = currentCallSite;
+  currentCallSite = site;
+  const TypedExpr *result =
+      visit(*function.body, {scope.kind, &inner, site, scope.depth});
+  currentCallSite = outer;
+  return result;
+}

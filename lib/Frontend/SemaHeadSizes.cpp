@@ -1,0 +1,109 @@
+//===- SemaHeadSizes.cpp - which sizes must be known ----------------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Whole axes stand in a tile as they are, so their sizes are part of the code:
+//
+//   - an axis every reduction over which has no reduction in its body and
+//     stands inside a reduction over another axis (d of the scores);
+//   - an axis of an output that no score has (e). A score is a reduction over
+//     an axis of the first kind in the body of another reduction.
+//
+// attn-form-grids decides by the same rules which axes are whole.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Sema.h"
+
+using namespace attentile;
+using namespace attentile::frontend;
+
+void Sema::markHead(const SizeExpr &extent) {
+  if (extent.kind == SizeExpr::Size)
+    kernel.sizes[extent.size].isHead = true;
+  else if (extent.kind != SizeExpr::Constant) {
+    markHead(*extent.lhs);
+    markHead(*extent.rhs);
+  }
+}
+
+/// The union of the axes that reductions above a node run over, from the
+/// statement's value down. Users come after their operands in `nodes`.
+static std::vector<AxisSet> enclosing(const TypedExpr *value,
+                                      std::vector<bool> &isLive) {
+  std::vector<AxisSet> above(value->order + 1, 0);
+  llvm::SmallVector<const TypedExpr *> open = {value};
+  isLive.assign(value->order + 1, false);
+  // Reverse creation order is an order in which every user comes first.
+  std::vector<const TypedExpr *> byOrder(value->order + 1, nullptr);
+  while (!open.empty()) {
+    const TypedExpr *node = open.pop_back_val();
+    if (byOrder[node->order])
+      continue;
+    byOrder[node->order] = node;
+    isLive[node->order] = true;
+    open.append(node->operands.begin(), node->operands.end());
+  }
+  for (size_t i = byOrder.size(); i-- > 0;) {
+    if (!byOrder[i])
+      continue;
+    AxisSet passed = above[i] | byOrder[i]->bound;
+    for (const TypedExpr *operand : byOrder[i]->operands)
+      above[operand->order] |= passed;
+  }
+  return above;
+}
+
+void Sema::findHeadSizes() {
+  // Which axes are whole in every statement.
+  AxisSet reduced = 0, notWhole = 0;
+  llvm::SmallVector<std::vector<AxisSet>> aboveOf;
+  llvm::SmallVector<std::vector<bool>> liveOf;
+  llvm::SmallVector<const CheckedStatement *> outputs;
+  for (const CheckedStatement &statement : kernel.body) {
+    if (statement.kind != CheckedStatement::Output)
+      continue;
+    outputs.push_back(&statement);
+    aboveOf.push_back(enclosing(statement.value, liveOf.emplace_back()));
+    for (size_t i = 0; i < liveOf.back().size(); ++i) {
+      if (!liveOf.back()[i] || !nodes[i]->isReduction())
+        continue;
+      AxisSet bound = nodes[i]->bound;
+      reduced |= bound;
+      AxisSet inBody = nodes[i]->operands[0]->reduced;
+      if (inBody || !(aboveOf.back()[i] & ~bound))
+        notWhole |= bound;
+    }
+  }
+  AxisSet whole = reduced & ~notWhole;
+
+  for (auto [statement, above, live] : llvm::zip(outputs, aboveOf, liveOf)) {
+    AxisSet left = 0;
+    for (unsigned id : statement->index)
+      left |= AxisSet(1) << id;
+    AxisSet scores = 0, maxima = 0;
+    bool hasScores = false, hasMaxima = false;
+    for (size_t i = 0; i < live.size(); ++i) {
+      if (!live[i] || !nodes[i]->isReduction())
+        continue;
+      const TypedExpr &node = *nodes[i];
+      if (!(node.bound & ~whole) && above[i]) {
+        hasScores = true;
+        scores |= node.axes;
+      }
+      if (node.op == TypedExpr::Softmax || node.op == TypedExpr::Logsumexp ||
+          node.op == TypedExpr::ReduceMax) {
+        hasMaxima = true;
+        maxima |= node.axes;
+      }
+    }
+    AxisSet inScore = hasScores ? scores : hasMaxima ? maxima : left;
+    whole |= left & ~inScore;
+  }
+  for (auto [i, index] : llvm::enumerate(kernel.indices))
+    if (whole >> i & 1)
+      markHead(*index.extent);
+}

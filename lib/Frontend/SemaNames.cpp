@@ -1,0 +1,181 @@
+//===- SemaNames.cpp - what a name is; ranges of index variables ----------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Sema.h"
+
+using namespace attentile;
+using namespace attentile::frontend;
+using ast::Expr;
+using llvm::StringRef;
+using llvm::Twine;
+
+StringRef Sema::kindName(Entity entity) const {
+  switch (entity.kind) {
+  case Entity::Type:
+    return "type";
+  case Entity::Size:
+    return "size";
+  case Entity::In:
+    return kernel.ins[entity.id].isTensor ? "tensor" : "scalar";
+  case Entity::Out:
+    return "output";
+  case Entity::Let:
+    return "let";
+  case Entity::Index:
+    return "index variable";
+  }
+  return {};
+}
+
+bool Sema::declare(ast::Name name, Entity entity) {
+  auto [it, isNew] = names.try_emplace(name.str(), entity);
+  if (isNew)
+    return true;
+  error(name.range, "expected a new name, got '" + name.str() +
+                        "', which is declared already")
+      .note(file, it->second.range,
+            "it is declared here; a name is one thing in a kernel");
+  return false;
+}
+
+void Sema::collectNames() {
+  for (auto [i, statement] : llvm::enumerate(decl.body)) {
+    if (statement.kind != ast::Statement::Let)
+      continue;
+    auto it = names.find(statement.name.str());
+    if (it != names.end() && it->second.kind == Entity::Let) {
+      lets[it->second.id].last = i;
+      continue;
+    }
+    unsigned id = lets.size();
+    lets.push_back({static_cast<unsigned>(i)});
+    if (it == names.end()) {
+      names.try_emplace(statement.name.str(),
+                        Entity{Entity::Let, id, statement.name.range});
+      continue;
+    }
+    error(statement.name.range, "expected a new name, got '" +
+                                    statement.name.str() + "', which is " +
+                                    kindName(it->second))
+        .note(file, it->second.range,
+              "it is declared here; a let may repeat a let's name only");
+  }
+  for (const ast::Statement &statement : decl.body) {
+    if (statement.kind == ast::Statement::Output) {
+      collectPositions(statement.name, statement.index);
+      for (const Expr *index : statement.index)
+        collectIndices(*index);
+    }
+    collectIndices(*statement.value);
+  }
+}
+
+void Sema::collectIndices(const Expr &expr) {
+  if (expr.kind == Expr::Read)
+    collectPositions(expr.name, expr.args);
+  for (const Expr *arg : expr.args)
+    collectIndices(*arg);
+}
+
+void Sema::collectPositions(ast::Name tensor, llvm::ArrayRef<Expr *> index) {
+  auto it = names.find(tensor.str());
+  if (it == names.end() ||
+      (it->second.kind != Entity::In && it->second.kind != Entity::Out))
+    return;
+  const auto &params = it->second.kind == Entity::In ? kernel.ins : kernel.outs;
+  const CheckedParam &param = params[it->second.id];
+  if (param.shape.size() != index.size())
+    return; // reported with the statement
+  for (auto [arg, extent] : llvm::zip(index, param.shape))
+    if (arg->kind == Expr::Ref)
+      addStand(arg->name, *extent);
+}
+
+void Sema::addStand(ast::Name name, const SizeExpr &extent) {
+  unsigned id = kernel.indices.size();
+  auto [it, isNew] =
+      names.try_emplace(name.str(), Entity{Entity::Index, id, name.range});
+  if (isNew) {
+    if (id == 64) {
+      error(name.range, "expected at most 64 index variables, got another one");
+      names.erase(it);
+      return;
+    }
+    kernel.indices.push_back({name.str(), name.range, &extent});
+    return;
+  }
+  if (it->second.kind != Entity::Index)
+    return;
+  const CheckedIndex &index = kernel.indices[it->second.id];
+  if (index.extent == &extent || sameSize(*index.extent, extent))
+    return;
+  error(name.range, "expected one range for index variable '" + index.name +
+                        "', got " + kernel.text(*index.extent) + " and " +
+                        kernel.text(extent))
+      .note(file, index.range,
+            "here it runs over " + kernel.text(*index.extent))
+      .note("use two index variables, or write " + index.name +
+            " + 0 where it shall give no range");
+}
+
+void Sema::reportUnknown(const Scope &scope, ast::Name name) {
+  std::vector<StringRef> candidates;
+  for (auto &[known, entity] : names)
+    if (scope.kind == Scope::Body || entity.kind == Entity::Size ||
+        entity.kind == Entity::In)
+      candidates.push_back(known);
+  llvm::sort(candidates); // the table's order is no order
+  StringRef nearest = nearestName(name.str(), candidates);
+  Diagnostic &e = error(scope, name.range, "unknown name '" + name.str() + "'");
+  if (!nearest.empty())
+    e.note("did you mean '" + nearest + "'?");
+  else if (scope.kind == Scope::Head)
+    e.note("sizes and scalar parameters are known here");
+  else
+    e.note("an index variable stands plainly in an input or output, as m in "
+           "Q[b, h, m, d]");
+}
+
+std::optional<unsigned> Sema::indexVariable(const Scope &scope,
+                                            ast::Name name) {
+  if (scope.function) {
+    llvm::ArrayRef<ast::Name> params = scope.function->function->params;
+    for (auto [param, argument] :
+         llvm::zip(params, scope.function->arguments)) {
+      if (param.str() != name.str())
+        continue;
+      if (argument->op == TypedExpr::IndexVar)
+        return argument->id;
+      error(scope, name.range,
+            "expected an index variable for parameter '" + name.str() +
+                "', got a value")
+          .note(file, argument->range, "this is passed for it");
+    }
+    return std::nullopt;
+  }
+  auto it = names.find(name.str());
+  if (it != names.end() && it->second.kind == Entity::Index)
+    return it->second.id;
+  if (it != names.end()) {
+    error(name.range, "expected an index variable, got " +
+                          kindName(it->second) + " '" + name.str() + "'")
+        .note(file, it->second.range, "it is declared here");
+    return std::nullopt;
+  }
+  std::vector<StringRef> candidates;
+  for (const CheckedIndex &index : kernel.indices)
+    candidates.push_back(index.name);
+  StringRef nearest = nearestName(name.str(), candidates);
+  Diagnostic &e = error(scope, name.range,
+                        "index variable '" + name.str() + "' has no range");
+  if (!nearest.empty())
+    e.note("did you mean '" + nearest + "'?");
+  else
+    e.note("its range is the size of a dimension in which it stands plainly, "
+           "as m in Q[b, h, m, d]");
+  return std::nullopt;
+}

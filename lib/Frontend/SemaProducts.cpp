@@ -1,0 +1,213 @@
+//===- SemaProducts.cpp - which sums are matrix products ------------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// LANGUAGE, section 2, "Products". sum[k](x * y) is a matrix product if x and y
+// share k and each has an axis that the other lacks. The multiplication under
+// the sum is taken apart into factors, through lets:
+//
+//   sum[d](scale * Q * K)     factors without d leave the sum: scale * sum(Q*K)
+//   sum[n](p * w * V)         p(m,n), w(n), V(n,e): w joins the computed side
+//   sum[n]((p - l*r) * V)     p, r of two softmaxes: sum(p*V) - l*sum(r*V)
+//
+// and put together again as (left side) * (right side), which is what the
+// attn dialect's `product` reads its two factors from.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Sema.h"
+
+using namespace attentile;
+using namespace attentile::frontend;
+
+using Factors = llvm::SmallVector<const TypedExpr *, 4>;
+
+/// More factors are no product anybody writes.
+static constexpr unsigned maxFactors = 12;
+
+/// Takes a multiplication apart; false if it has too many factors.
+static bool flatten(const TypedExpr *expr, Factors &factors) {
+  if (expr->op != TypedExpr::Mul) {
+    factors.push_back(expr);
+    return factors.size() <= maxFactors;
+  }
+  return flatten(expr->operands[0], factors) &&
+         flatten(expr->operands[1], factors);
+}
+
+/// The memory type of a read factor: an element or a cast of one.
+static std::optional<ElementType> readType(const TypedExpr *factor,
+                                           const CheckedKernel &kernel) {
+  switch (factor->op) {
+  case TypedExpr::Read:
+    return kernel.ins[factor->id].type;
+  case TypedExpr::IntToFloat:
+    return readType(factor->operands[0], kernel);
+  case TypedExpr::Round:
+    if (readType(factor->operands[0], kernel))
+      return factor->element;
+    return std::nullopt;
+  default:
+    return std::nullopt;
+  }
+}
+
+static uint8_t sixteenBit(ElementType type) {
+  return type == ElementType::BF16  ? readsBF16
+         : type == ElementType::F16 ? readsF16
+                                    : 0;
+}
+
+/// The type in which the factors of a product enter.
+static ElementType productType(const TypedExpr *x, const TypedExpr *y,
+                               const CheckedKernel &kernel) {
+  auto readX = readType(x, kernel), readY = readType(y, kernel);
+  uint8_t wide = x->reads16 | y->reads16;
+  for (auto read : {readX, readY})
+    if (read)
+      wide |= sixteenBit(*read);
+  ElementType only = wide == readsBF16  ? ElementType::BF16
+                     : wide == readsF16 ? ElementType::F16
+                                        : ElementType::F32;
+  if (readX && readY && *readX == *readY)
+    return sixteenBit(*readX) ? *readX : ElementType::F32;
+  for (auto read : {readX, readY})
+    if (read && sixteenBit(*read))
+      return only; // f32 if another 16-bit type takes part
+  return readX || readY ? ElementType::F32 : only;
+}
+
+namespace {
+/// The two factors of a matrix product, each still a list.
+struct Sides {
+  Factors left, right;
+};
+} // namespace
+
+/// Splits the factors at two that can be the sides' first; every other one
+/// must have one side's axes.
+static std::optional<Sides> split(AxisSet bound,
+                                  llvm::ArrayRef<const TypedExpr *> factors,
+                                  const CheckedKernel &kernel) {
+  for (size_t i = 0; i < factors.size(); ++i)
+    for (size_t j = i + 1; j < factors.size(); ++j) {
+      AxisSet left = factors[i]->axes, right = factors[j]->axes;
+      bool crossed = (left & ~right) && (right & ~left);
+      if (!crossed || (left & right & bound) != bound)
+        continue;
+      // A read that is multiplied by nothing can go to memory's own type.
+      bool leftIsRead = readType(factors[i], kernel).has_value();
+      Sides sides;
+      bool fits = true;
+      for (size_t k = 0; k < factors.size() && fits; ++k) {
+        AxisSet axes = factors[k]->axes;
+        bool inLeft = !(axes & ~left), inRight = !(axes & ~right);
+        bool toLeft = inLeft && (!inRight || !leftIsRead);
+        if (k == i || (k != j && toLeft))
+          sides.left.push_back(factors[k]);
+        else if (k == j || inRight)
+          sides.right.push_back(factors[k]);
+        else
+          fits = false;
+      }
+      if (fits)
+        return sides;
+    }
+  return std::nullopt;
+}
+
+const TypedExpr *Sema::multiply(llvm::ArrayRef<const TypedExpr *> factors,
+                                SourceRange range) {
+  const TypedExpr *result = nullptr;
+  for (const TypedExpr *factor : factors) {
+    result =
+        result ? make(TypedExpr::Mul, ValueType::Float, range, {result, factor})
+               : factor;
+    if (!result)
+      return nullptr;
+  }
+  return result;
+}
+
+/// (x +- y) * rest, with x and y of different softmaxes, as two products; null
+/// if there is no such factor.
+const TypedExpr *Sema::distribute(AxisSet bound,
+                                  llvm::ArrayRef<const TypedExpr *> factors,
+                                  SourceRange range, unsigned budget) {
+  for (auto [i, factor] : llvm::enumerate(factors)) {
+    if (factor->op != TypedExpr::Add && factor->op != TypedExpr::Sub)
+      continue;
+    const TypedExpr *x = factor->operands[0], *y = factor->operands[1];
+    if (!x->softmaxes || !y->softmaxes || x->softmaxes == y->softmaxes)
+      continue;
+    const TypedExpr *sums[2];
+    for (unsigned side : {0, 1}) {
+      Factors one(factors);
+      one[i] = factor->operands[side];
+      const TypedExpr *operand = multiply(one, range);
+      sums[side] =
+          operand ? product(bound, operand, range, budget / 2) : nullptr;
+      if (!sums[side])
+        return nullptr;
+    }
+    return make(factor->op, ValueType::Float, range, {sums[0], sums[1]});
+  }
+  return nullptr;
+}
+
+/// The sum as matrix products, or null if it is none.
+const TypedExpr *Sema::product(AxisSet bound, const TypedExpr *operand,
+                               SourceRange range, unsigned budget) {
+  Factors factors;
+  if (budget == 0 || operand->type != ValueType::Float ||
+      !flatten(operand, factors))
+    return nullptr;
+  Factors outer, inner;
+  for (const TypedExpr *factor : factors)
+    (factor->axes & bound ? inner : outer).push_back(factor);
+  if (inner.size() < 2)
+    return nullptr;
+  const TypedExpr *result = distribute(bound, inner, range, budget);
+  if (!result) {
+    auto sides = split(bound, inner, kernel);
+    if (!sides)
+      return nullptr;
+    const TypedExpr *left = multiply(sides->left, range);
+    const TypedExpr *right = multiply(sides->right, range);
+    if (!left || !right)
+      return nullptr;
+    TypedExpr sum{};
+    sum.op = TypedExpr::Sum;
+    sum.type = ValueType::Float;
+    sum.range = range;
+    sum.bound = bound;
+    sum.isProduct = true;
+    sum.element = productType(left, right, kernel);
+    // The multiplication as it was written stays, if its sides are the factors.
+    const TypedExpr *multiplied =
+        operand->op == TypedExpr::Mul && operand->operands[0] == left &&
+                operand->operands[1] == right
+            ? operand
+            : make(TypedExpr::Mul, ValueType::Float, range, {left, right});
+    result = multiplied ? node(sum, multiplied) : nullptr;
+  }
+  if (!result || outer.empty())
+    return result;
+  outer.push_back(result);
+  return multiply(outer, range);
+}
+
+const TypedExpr *Sema::sum(AxisSet bound, const TypedExpr *operand,
+                           SourceRange range) {
+  if (const TypedExpr *products = product(bound, operand, range, /*budget=*/8))
+    return products;
+  TypedExpr result{};
+  result.op = TypedExpr::Sum;
+  result.type = operand->type;
+  result.range = range;
+  result.bound = bound;
+  return node(result, operand);
+}

@@ -1,0 +1,153 @@
+//===- SemaSchedule.cpp - which schedule applies, what it says ------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Sema.h"
+
+using namespace attentile;
+using namespace attentile::frontend;
+using llvm::StringRef;
+using llvm::Twine;
+
+/// Larger tiles fit no scratch memory.
+static constexpr int64_t largestTile = 4096;
+
+/// True if all conditions are known to hold. One that cannot be known when
+/// code is made does not make a schedule apply.
+bool Sema::applies(const ast::ScheduleDecl &decl) {
+  if (decl.target.data && decl.target.str() != options.target)
+    return false;
+  bool all = true;
+  for (const ast::Condition &clause : decl.conditions) {
+    if (auto holds = typeCondition(clause)) {
+      all &= *holds;
+      continue;
+    }
+    const TypedExpr *value = condition(clause);
+    all &= value && evaluateCondition(*value, kernel).value_or(false);
+  }
+  return all;
+}
+
+void Sema::chooseSchedule() {
+  std::vector<StringRef> candidates;
+  bool isNamed = false;
+  for (const ast::ScheduleDecl *candidate : tree.schedules) {
+    StringRef of = candidate->kernel.str();
+    if (of != decl.name.str()) {
+      std::vector<StringRef> kernels;
+      for (const ast::KernelDecl *kernel : tree.kernels)
+        kernels.push_back(kernel->name.str());
+      if (llvm::is_contained(kernels, of))
+        continue;
+      Diagnostic &e = error(candidate->kernel.range,
+                            "unknown kernel '" + of + "' in a schedule");
+      StringRef nearest = nearestName(of, kernels);
+      if (!nearest.empty())
+        e.note("did you mean '" + nearest + "'?");
+      else
+        e.note("a schedule stands in the file of its kernel");
+      continue;
+    }
+    StringRef name = candidate->as.data ? candidate->as.str() : StringRef();
+    if (!name.empty())
+      candidates.push_back(name);
+    isNamed |= name == options.schedule;
+    bool holds = applies(*candidate); // reports errors in its conditions
+    if (!schedule && name == options.schedule && holds)
+      schedule = candidate;
+  }
+  if (schedule || options.schedule.empty())
+    return;
+  std::string wanted = "schedule '" + options.schedule.str() + "'";
+  if (isNamed) {
+    diagnostics.error("expected " + wanted + " of kernel '" + decl.name.str() +
+                      "' to apply, got a target or sizes for which it does "
+                      "not");
+    return;
+  }
+  Diagnostic &e = diagnostics.error("unknown " + wanted + " of kernel '" +
+                                    decl.name.str() + "'");
+  StringRef nearest = nearestName(options.schedule, candidates);
+  if (!nearest.empty())
+    e.note("did you mean '" + nearest + "'?");
+}
+
+bool Sema::isMaterialized(StringRef name) const {
+  return schedule &&
+         llvm::any_of(schedule->items, [&](const ast::ScheduleItem &item) {
+           return item.kind == ast::ScheduleItem::Materialize &&
+                  item.name.str() == name;
+         });
+}
+
+void Sema::checkTile(const ast::ScheduleItem &item) {
+  auto index = indexVariable({Scope::Body}, item.name);
+  if (!index)
+    return;
+  if (item.value->kind == ast::Expr::Ref && item.value->name.str() == "auto") {
+    error(item.value->range, "an automatic tile size is not supported yet")
+        .note("the language has it, this version of the compiler does not");
+    return;
+  }
+  const TypedExpr *value = visit(*item.value, {Scope::Head});
+  if (!value)
+    return;
+  auto size = value->constant();
+  if (!size || *size < 1 || *size > largestTile) {
+    error(item.value->range,
+          "expected a tile size from 1 to " + Twine(largestTile) + ", got " +
+              (size ? Twine(*size)
+                    : Twine(spelling(value->type)) + " that is not known"));
+    return;
+  }
+  for (const CheckedTile &tile : kernel.tiles)
+    if (tile.axis == item.name.str()) {
+      error(item.range, "expected one tile size for axis '" + item.name.str() +
+                            "', got " + Twine(tile.size) + " and " +
+                            Twine(*size));
+      return;
+    }
+  kernel.tiles.push_back({item.name.str(), *size});
+}
+
+void Sema::checkSchedule() {
+  if (!schedule)
+    return;
+  if (schedule->as.data)
+    kernel.schedule = schedule->as.str();
+  for (const ast::ScheduleItem &item : schedule->items) {
+    switch (item.kind) {
+    case ast::ScheduleItem::Tile:
+      checkTile(item);
+      break;
+    case ast::ScheduleItem::Materialize: {
+      auto it = names.find(item.name.str());
+      if (it != names.end() && it->second.kind == Entity::Let)
+        break;
+      std::vector<StringRef> candidates;
+      for (const auto &[name, entity] : names)
+        if (entity.kind == Entity::Let)
+          candidates.push_back(name);
+      llvm::sort(candidates);
+      StringRef nearest = nearestName(item.name.str(), candidates);
+      Diagnostic &e = error(
+          item.range, "expected a let of kernel '" + decl.name.str() +
+                          "' to materialize, got '" + item.name.str() + "'");
+      if (!nearest.empty())
+        e.note("did you mean '" + nearest + "'?");
+      else
+        e.note("name the value with let to put it in workspace");
+      break;
+    }
+    case ast::ScheduleItem::Other:
+      error(item.range,
+            "'" + item.name.str() + "' in a schedule is not supported yet")
+          .note("tile and materialize are");
+      break;
+    }
+  }
+}

@@ -1,0 +1,100 @@
+//===- SyntaxErrors.cpp - what stands where another token should ----------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SyntaxErrors.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace attentile;
+using namespace attentile::frontend;
+using llvm::StringRef;
+
+bool frontend::isReserved(StringRef word) {
+  static const llvm::StringSet<> words = {
+      "type",   "kernel", "fn",   "import", "let",  "index",    "tile",
+      "tiles",  "for",    "in",   "carry",  "next", "schedule", "grad",
+      "where",  "inf",    "true", "false",  "f32",  "bf16",     "f16",
+      "f8e4m3", "f8e5m2", "i8",   "i4",     "i32",  "i64",      "bool",
+      "sum",    "max",    "min",  "any",    "all",  "softmax",  "logsumexp",
+      "exp",    "exp2",   "log",  "log2",   "tanh", "sigmoid",  "sqrt",
+      "rsqrt",  "sin",    "cos",  "abs",    "pow",  "clamp",    "floor",
+      "extent", "dropout"};
+  return words.contains(word);
+}
+
+/// True for tokens that may follow every expression: naming them all would
+/// hide the one that is missing.
+static bool continuesExpression(StringRef token) {
+  static const llvm::StringSet<> tokens = {
+      "'+'",  "'-'",  "'*'",  "'/'",  "'%'",  "'<'", "'>'", "'<='",
+      "'>='", "'=='", "'!='", "'&&'", "'||'", "'['", "'('"};
+  return tokens.contains(token);
+}
+
+/// True for words that are names everywhere but in one place each.
+static bool isContextual(StringRef token) {
+  static const llvm::StringSet<> tokens = {
+      "'as'",   "'when'", "'of'",   "'wrt'",         "'split'",
+      "'pack'", "'into'", "'auto'", "'materialize'", "'sink'"};
+  return tokens.contains(token);
+}
+
+/// The expected tokens as a phrase, with classes instead of their members.
+static std::string describe(llvm::ArrayRef<StringRef> expected) {
+  bool expression = llvm::is_contained(expected, "an integer");
+  bool name = llvm::is_contained(expected, "a name");
+  llvm::SmallVector<StringRef> shown;
+  if (expression) {
+    shown.push_back("an expression");
+    // Only a set and an argument list take more than an expression.
+    if (llvm::is_contained(expected, "')'"))
+      shown.push_back("')'");
+  } else {
+    for (StringRef token : expected) {
+      if (name && isContextual(token))
+        continue;
+      if (!continuesExpression(token))
+        shown.push_back(token);
+    }
+    if (shown.empty())
+      shown.append(expected.begin(), expected.end());
+  }
+  if (shown.size() > 6) // only at the top level of a file
+    return "a declaration";
+  std::string text;
+  for (auto [i, token] : llvm::enumerate(shown)) {
+    if (i > 0)
+      text += i + 1 == shown.size() ? " or " : ", ";
+    text += token;
+  }
+  return text;
+}
+
+void frontend::reportSyntaxError(ParseContext &context, SourceRange range,
+                                 bool atEnd,
+                                 llvm::ArrayRef<StringRef> expected) {
+  StringRef got = context.source.text(range);
+  std::string wanted = describe(expected);
+  std::string shown =
+      atEnd
+          ? "end of file"
+          : ("'" + got.take_front(40) + (got.size() > 40 ? "...'" : "'")).str();
+  Diagnostic &error = context.diagnostics.error(
+      context.source, range, "expected " + wanted + ", got " + shown);
+  bool name = llvm::is_contained(expected, "a name") &&
+              !llvm::is_contained(expected, "an integer");
+  if (name && isReserved(got))
+    error.note("'" + got + "' is a reserved word; choose another name");
+  else if (got == "=" && llvm::is_contained(expected, "'=='"))
+    error.note("write == to compare");
+  else if (atEnd && llvm::is_contained(expected, "'}'"))
+    error.note("a '{' was not closed");
+  else if (wanted == "a declaration")
+    error.note("a file has type, fn, kernel and schedule declarations");
+  else if (llvm::is_contained(expected, "';'"))
+    error.note("a statement ends with ';'");
+}
