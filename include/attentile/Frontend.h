@@ -22,6 +22,7 @@
 #define ATTENTILE_FRONTEND_H
 
 #include "attentile/Diagnostics.h"
+#include "attentile/ElementType.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
@@ -33,25 +34,8 @@ namespace attentile {
 // Element types
 //===----------------------------------------------------------------------===//
 
-/// The types a tensor's elements can have in memory (LANGUAGE, section 2).
-enum class ElementType : uint8_t {
-  F32,
-  BF16,
-  F16,
-  F8E4M3,
-  F8E5M2,
-  I8,
-  I4,
-  I32,
-  I64,
-  Bool,
-};
-
 /// The type as the language writes it: `bf16`.
-llvm::StringRef spelling(ElementType type);
-std::optional<ElementType> parseElementType(llvm::StringRef text);
-bool isFloat(ElementType type);
-bool isInteger(ElementType type);
+inline llvm::StringRef spelling(ElementType type) { return nameOf(type); }
 
 //===----------------------------------------------------------------------===//
 // Parsing

@@ -12,30 +12,11 @@
 #ifndef ATTENTILE_TENSOR_H
 #define ATTENTILE_TENSOR_H
 
-#include <cstdint>
+#include "attentile/ElementType.h"
 #include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <vector>
 
 namespace attentile {
-
-/// The type of a tensor's elements, or of a scalar parameter, in memory. A bool
-/// takes a byte that is 0 or 1.
-enum class ElementType : uint8_t { F32, F16, BF16, I32, I64, Bool };
-
-/// The size of an element in bytes.
-int64_t sizeOf(ElementType type);
-
-/// The name in the attn language: "f32", "bf16", "bool" ...
-const char *nameOf(ElementType type);
-
-/// The type of that name; none for another name.
-std::optional<ElementType> parseElementType(std::string_view name);
-
-/// f32, f16 or bf16.
-bool isFloat(ElementType type);
 
 /// The bits of `value` in a 16-bit type, rounded to nearest even once; too
 /// large a value becomes infinity, NaN stays NaN.

@@ -17,27 +17,6 @@ using llvm::StringRef;
 // Spelling
 //===----------------------------------------------------------------------===//
 
-static constexpr StringRef elementNames[] = {
-    "f32", "bf16", "f16", "f8e4m3", "f8e5m2", "i8", "i4", "i32", "i64", "bool"};
-
-StringRef attentile::spelling(ElementType type) {
-  return elementNames[static_cast<unsigned>(type)];
-}
-
-std::optional<ElementType> attentile::parseElementType(StringRef text) {
-  for (unsigned i = 0; i < std::size(elementNames); ++i)
-    if (elementNames[i] == text)
-      return static_cast<ElementType>(i);
-  return std::nullopt;
-}
-
-bool attentile::isFloat(ElementType type) {
-  return type <= ElementType::F8E5M2;
-}
-bool attentile::isInteger(ElementType type) {
-  return type > ElementType::F8E5M2 && type != ElementType::Bool;
-}
-
 StringRef ast::spelling(Function function) {
   static constexpr StringRef names[] = {
       "where", "exp",   "exp2",  "log",    "log2",   "tanh", "sigmoid",

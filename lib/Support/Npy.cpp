@@ -315,8 +315,9 @@ static StringRef descrOf(ElementType type) {
     return "<i8";
   case ElementType::Bool:
     return "|b1";
+  default:
+    llvm_unreachable("expected a type of host tensors");
   }
-  llvm_unreachable("every element type has a descr");
 }
 
 std::string npyHeader(ElementType type, const std::vector<int64_t> &sizes) {

@@ -40,41 +40,6 @@ static Format formatOf(ElementType type) {
   }
 }
 
-int64_t sizeOf(ElementType type) {
-  switch (type) {
-  case ElementType::F32:
-  case ElementType::I32:
-    return 4;
-  case ElementType::F16:
-  case ElementType::BF16:
-    return 2;
-  case ElementType::I64:
-    return 8;
-  case ElementType::Bool:
-    return 1;
-  }
-  return 0;
-}
-
-static constexpr const char *kNames[] = {"f32", "f16", "bf16",
-                                         "i32", "i64", "bool"};
-
-const char *nameOf(ElementType type) {
-  return kNames[static_cast<unsigned>(type)];
-}
-
-std::optional<ElementType> parseElementType(std::string_view name) {
-  for (unsigned i = 0; i < std::size(kNames); ++i)
-    if (name == kNames[i])
-      return static_cast<ElementType>(i);
-  return std::nullopt;
-}
-
-bool isFloat(ElementType type) {
-  return type == ElementType::F32 || type == ElementType::F16 ||
-         type == ElementType::BF16;
-}
-
 /// Rounds to nearest even in a narrower binary format, once.
 static double roundToFormat(double value, Format format) {
   if (value == 0 || !std::isfinite(value))
@@ -156,6 +121,8 @@ double roundTo(ElementType type, double value) {
     return static_cast<double>(toInteger(value, INT64_MIN, INT64_MAX));
   case ElementType::Bool:
     return value != 0;
+  default:
+    break; // no type of a host tensor
   }
   return value;
 }
