@@ -6,6 +6,142 @@
 
 include "mlir/Pass/PassBase.td"
 
+def AttnLowerSoftmax : Pass<"attn-lower-softmax"> {
+  let summary = "softmax and logsumexp to ref, exp, sum and a row part";
+  let description = [{
+    Both become the same three steps: a reference near the row's maximum, the
+    weights against it, and their sum. What depends on the row alone, 1 / sum
+    with a select for rows that see nothing, stays apart from the weights, so
+    that later it moves behind the loop. A softmax and a logsumexp of one value
+    over the same axes share their statistics.
+
+    Before:
+
+    ```mlir
+    %p = attn.softmax %s over(%n) : f32
+    %l = attn.logsumexp %s over(%n) : f32
+    ```
+
+    After:
+
+    ```mlir
+    %r = attn.reduce ref %s over(%n) : f32
+    %x = arith.subf %s, %r : f32
+    %w = math.exp %x : f32
+    %t = attn.reduce sum %w over(%n) : f32
+    %unseen = arith.cmpf oeq, %t, %zero : f32
+    %i = arith.divf %one, %t : f32
+    %f = arith.select %unseen, %zero, %i : f32
+    %p = arith.mulf %w, %f : f32
+    %log = math.log %t : f32
+    %l = arith.addf %r, %log : f32
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
+def AttnFormGrids : Pass<"attn-form-grids"> {
+  let summary = "which axes are grid, tile and loop, and which statements run together";
+  let description = [{
+    Each statement's axes get a role. *Whole* in the tile are axes summed inside
+    a score (d) and output axes that no score has (e). Other reduced axes are
+    *loops* (n). Of the output's axes that only one factor of a score's product
+    has, the last is the *tile* axis (m); the others (batch, head) are *steps*
+    of the grid. A product outside any loop over keys is tiled along both of its
+    sides. A row statistic without a product tiles the last axis of its rows; a
+    statement without reductions the last two. An output axis that no reduction
+    needs becomes a loop around the write, and so does one that the statement
+    also reduces over (`P[m, n] = softmax[n](s)`).
+
+    Statements of the same step, tile and loop axes share a grid. A reduction
+    over a loop that stands under a loop over one of its own axes goes through
+    workspace, written by a grid that runs before: in `A[n] =
+    sum[m](softmax[n](s))` the row's maximum and sum. So does a value that the
+    schedule marks (`attn.materialize`): with `materialize s, p` an attention
+    formula becomes standard attention.
+
+    Before (after attn-lower-softmax; abridged):
+
+    ```mlir
+    %s = attn.reduce sum %qk over(%d) product f32 : f32
+    %p = ...                                                // softmax of %s over %n
+    %o = attn.reduce sum %pv over(%n) product f32 : f32
+    attn.write %o to %O[%m, %e] : f32, tensor<?x64xf32>
+    %a = attn.reduce sum %p over(%m) : f32
+    attn.write %a to %A[%n] : f32, tensor<?xf32>
+    ```
+
+    After:
+
+    ```mlir
+    %ref = attn.workspace "ref" shape affine_map<()[s0, s1] -> (s0)> : tensor<?xf32>
+    %sum = attn.workspace "sum" shape affine_map<()[s0, s1] -> (s0)> : tensor<?xf32>
+    attn.grid step() tile(%m) loop(%n) whole(%d, %e) {
+      ...
+      attn.write %o to %O[%m, %e] : f32, tensor<?x64xf32>
+      attn.write %r to %ref[%m] : f32, tensor<?xf32>
+      attn.write %t to %sum[%m] : f32, tensor<?xf32>
+    }
+    attn.grid step() tile(%n) loop(%m) whole(%d) {
+      ...
+      %r = attn.read %ref[%m] : tensor<?xf32>
+      %t = attn.read %sum[%m] : tensor<?xf32>
+      ...
+      attn.write %a to %A[%n] : f32, tensor<?xf32>
+    }
+    ```
+  }];
+}
+
+def AttnToTile : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
+  let summary = "grids of formulas to loops over tiles";
+  let description = [{
+    A kernel becomes a tile.program, each grid a tile.kernel. Step axes become
+    program ids, tile axes tiles of indices from a program id on, whole axes
+    tiles of their extent. A reduction over a loop axis becomes a loop over its
+    tiles; nested ones take a loop for each depth, independent ones of one depth
+    share it. Sums that are matrix products become tile.dot, into the carried
+    value where the summed axis is a loop. Where an extent is not known to be a
+    multiple of the tile, each reduction selects its neutral element past the
+    end, on its own operand; scores are not touched.
+
+    Before:
+
+    ```mlir
+    attn.grid step() tile(%m) loop(%n) whole() {
+      %x = attn.read %X[%m, %n] : tensor<?x?xf32>
+      %s = attn.reduce sum %x over(%n) : f32
+      attn.write %s to %Y[%m] : f32, tensor<?xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    tile.kernel @row_sums_0 grid(%i < %blocks) {
+      %m0 = arith.muli %i, %c64 : index
+      %m = tile.index %m0 : tensor<64xindex, #m>
+      %zero = arith.constant dense<0.0> : tensor<64xf32, #m>
+      %s = scf.for %n0 = %c0 to %N step %c64 iter_args(%acc = %zero) -> (tensor<64xf32, #m>) {
+        %n = tile.index %n0 : tensor<64xindex, #n>
+        %x = tile.load %X[%m, %n] : tensor<?x?xf32>, (tensor<64xindex, #m>, tensor<64xindex, #n>) -> tensor<64x64xf32, #m_n>
+        ...                                                       // %in: %n < %N, over m and n
+        %y = arith.select %in, %x, %none : tensor<64x64xi1, #m_n>, tensor<64x64xf32, #m_n>
+        %t = tile.reduce sum %y over ["n"] : tensor<64x64xf32, #m_n> -> tensor<64xf32, #m>
+        %next = arith.addf %acc, %t : tensor<64xf32, #m>
+        scf.yield %next : tensor<64xf32, #m>
+      } {tile.axis = "n"}
+      tile.store %s, %Y[%m] : tensor<64xf32, #m>, tensor<?xf32>, (tensor<64xindex, #m>)
+    }
+    ```
+  }];
+  let options = [
+    ListOption<"tileSizes", "tile-sizes", "std::string",
+               "Sizes of tile and loop axes, over those of the kernel's attn.tile_sizes: m=128,n=64">
+  ];
+  let dependentDialects = ["::attentile::tile::TileDialect", "::mlir::scf::SCFDialect"];
+}
+
 def TileVerify : Pass<"tile-verify"> {
   let summary = "checks what must hold of the tile level";
   let description = [{

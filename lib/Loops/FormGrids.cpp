@@ -1,0 +1,243 @@
+//===- FormGrids.cpp - statements to grids with workspace between ---------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Does: decides for each statement which of its axes are steps and tiles of a
+// grid, loops, or whole in the tile; cuts what one grid must compute for
+// another; puts statements of the same axes into one grid. Expects: attn.kernel
+// without softmax and logsumexp. Leaves: assumptions, defaults, workspace and
+// attn.grid operations in running order, each with its own copy of the
+// formulas. Does not handle: ranges that depend on data; axes packed into one
+// tile.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Statement.h"
+#include "WholeAxes.h"
+#include "attentile/Loops/Passes.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/CSE.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace attentile {
+#define GEN_PASS_DEF_ATTNFORMGRIDS
+#include "Loops/Passes.h.inc"
+} // namespace attentile
+
+using namespace mlir;
+
+namespace attentile {
+namespace {
+
+/// Statements that run together.
+struct Grid {
+  SmallVector<const Statement *> statements;
+  attn::Axes step, tile, loop, whole;
+};
+
+class GridFormation {
+public:
+  explicit GridFormation(attn::KernelOp kernel)
+      : kernel(kernel), axes(kernel) {}
+
+  LogicalResult run() {
+    FailureOr<attn::Axes> found = findWholeAxes(kernel, axes);
+    if (failed(found))
+      return failure();
+    whole = *found;
+    original = llvm::to_vector(llvm::map_range(
+        kernel.getHeadBlock(), [](Operation &op) { return &op; }));
+    for (Operation *op : original)
+      if (auto write = dyn_cast<attn::WriteOp>(op))
+        if (failed(place({write.getLoc(), write.getValue(), write.getTensor(),
+                          llvm::to_vector(write.getIndices())})))
+          return failure();
+    for (const Grid &grid : grids)
+      emit(grid);
+    eraseFormulas();
+    return success();
+  }
+
+private:
+  /// Finds a statement's axes and its grid, after those whose workspace it
+  /// reads.
+  LogicalResult place(Statement &&made) {
+    Statement &statement =
+        *statements.emplace_back(std::make_unique<Statement>(std::move(made)));
+    for (Value index : statement.indices)
+      for (BlockArgument axis : axes.indicesOf(axes.of(index)))
+        if (!llvm::is_contained(statement.left, axis))
+          statement.left.push_back(axis);
+    for (BlockArgument axis : axes.indicesOf(axes.of(statement.value)))
+      if (!llvm::is_contained(statement.left, axis))
+        return emitError(statement.loc, "expected the indices of a write to "
+                                        "have every axis of its value, got "
+                                        "none for '")
+               << kernel.nameOf(axis) << "'";
+    sliceStatement(statement, kernel, axes, whole);
+    unsigned earliest = 0;
+    for (Value cut : statement.cuts) {
+      if (failed(placeCut(cut)))
+        return failure();
+      earliest = std::max(earliest, gridOfCut.lookup(cut) + 1);
+    }
+    if (failed(assignRoles(statement, kernel, axes, whole)))
+      return failure();
+    lastGrid = join(statement, earliest);
+    return success();
+  }
+
+  /// Makes the statement that writes a cut value to workspace, once.
+  LogicalResult placeCut(Value cut) {
+    if (gridOfCut.contains(cut))
+      return success();
+    Operation *op = cut.getDefiningOp();
+    auto mark = dyn_cast<attn::MaterializeOp>(op);
+    Statement statement{op->getLoc(), mark ? mark.getOperand() : cut,
+                        /*tensor=*/{}, /*indices=*/{}};
+    statement.tensor = makeWorkspace(
+        op,
+        mark ? mark.getName()
+             : attn::stringifyReduceKind(cast<attn::ReduceOp>(op).getKind()));
+    statement.indices = llvm::to_vector_of<Value>(axes.indicesOf(axes.of(cut)));
+    workspaceOfCut[cut] = statement.tensor;
+    if (failed(place(std::move(statement))))
+      return failure();
+    gridOfCut[cut] = lastGrid;
+    return success();
+  }
+
+  Value makeWorkspace(Operation *op, StringRef wish) {
+    std::string name = wish.str();
+    for (unsigned i = 1; !workspaceNames.insert(name).second; ++i)
+      name = wish.str() + "_" + std::to_string(i);
+    Value value = op->getResult(0);
+    SmallVector<AffineExpr> extents;
+    SmallVector<int64_t> dims;
+    for (BlockArgument axis : axes.indicesOf(axes.of(value))) {
+      extents.push_back(kernel.getExtent(axis).getResult(0));
+      dims.push_back(
+          getConstantExtent(kernel, axis).value_or(ShapedType::kDynamic));
+    }
+    auto builder = OpBuilder::atBlockEnd(&kernel.getHeadBlock());
+    Type element = value.getType();
+    if (element.isIndex())
+      element = builder.getI64Type();
+    auto shape = AffineMap::get(0, kernel.getSizeNames().size(), extents,
+                                kernel.getContext());
+    return attn::WorkspaceOp::create(builder, op->getLoc(),
+                                     RankedTensorType::get(dims, element), name,
+                                     shape);
+  }
+
+  /// The number of the first grid from `earliest` on with the statement's axes,
+  /// or of a new one. (Whole axes need not agree: they cost nothing to those
+  /// that do not use them.)
+  unsigned join(const Statement &statement, unsigned earliest) {
+    const AxisRoles &roles = statement.roles;
+    Grid own{{},
+             axes.setOf(roles.step),
+             axes.setOf(roles.tile),
+             axes.setOf(roles.loop),
+             axes.setOf(roles.whole)};
+    for (unsigned i = earliest; i < grids.size(); ++i) {
+      Grid &grid = grids[i];
+      if (grid.step != own.step || grid.tile != own.tile ||
+          grid.loop != own.loop)
+        continue;
+      grid.statements.push_back(&statement);
+      grid.whole |= own.whole;
+      return i;
+    }
+    own.statements.push_back(&statement);
+    grids.push_back(std::move(own));
+    return grids.size() - 1;
+  }
+
+  void emit(const Grid &grid) {
+    auto builder = OpBuilder::atBlockEnd(&kernel.getHeadBlock());
+    const AxisRoles &first = grid.statements.front()->roles;
+    auto op = attn::GridOp::create(
+        builder, grid.statements.front()->loc, first.step, first.tile,
+        first.loop, llvm::to_vector_of<Value>(axes.indicesOf(grid.whole)));
+    builder.setInsertionPointToEnd(&op.getBody().emplaceBlock());
+    for (const Statement *statement : grid.statements)
+      emit(builder, *statement);
+    IRRewriter rewriter(builder);
+    DominanceInfo dominance(op);
+    eliminateCommonSubExpressions(rewriter, dominance, op);
+  }
+
+  void emit(OpBuilder &builder, const Statement &statement) {
+    IRMapping copies;
+    for (Operation *op : statement.slice) {
+      if (statement.cuts.contains(op->getResult(0)))
+        copies.map(op->getResult(0), readCut(builder, op->getResult(0)));
+      else if (isa<attn::MaterializeOp>(op))
+        copies.map(op->getResult(0), copies.lookupOrDefault(op->getOperand(0)));
+      else
+        builder.clone(*op, copies);
+    }
+    SmallVector<Value> indices;
+    for (Value index : statement.indices)
+      indices.push_back(copies.lookupOrDefault(index));
+    attn::WriteOp::create(builder, statement.loc,
+                          copies.lookupOrDefault(statement.value),
+                          statement.tensor, indices);
+  }
+
+  Value readCut(OpBuilder &builder, Value cut) {
+    Location loc = cut.getLoc();
+    Value tensor = workspaceOfCut.lookup(cut);
+    auto indices = llvm::to_vector_of<Value>(axes.indicesOf(axes.of(cut)));
+    Value read = attn::ReadOp::create(
+        builder, loc, cast<RankedTensorType>(tensor.getType()).getElementType(),
+        tensor, indices);
+    if (!cut.getType().isIndex())
+      return read;
+    return arith::IndexCastOp::create(builder, loc, cut.getType(), read);
+  }
+
+  /// The kernel's own block keeps what its sizes and scalars need.
+  void eraseFormulas() {
+    for (Operation *op : llvm::reverse(original))
+      if (isa<attn::WriteOp>(op) || isOpTriviallyDead(op))
+        op->erase();
+  }
+
+  attn::KernelOp kernel;
+  attn::AxesAnalysis axes;
+  attn::Axes whole;
+  SmallVector<Operation *> original; // the kernel's operations before this pass
+  std::vector<std::unique_ptr<Statement>> statements;
+  std::vector<Grid> grids;
+  unsigned lastGrid = 0;
+  llvm::DenseMap<Value, Value> workspaceOfCut;
+  llvm::DenseMap<Value, unsigned> gridOfCut;
+  llvm::StringSet<> workspaceNames;
+};
+
+struct AttnFormGrids : impl::AttnFormGridsBase<AttnFormGrids> {
+  void runOnOperation() override {
+    WalkResult result = getOperation()->walk([](attn::KernelOp kernel) {
+      for (Operation &op :
+           llvm::make_early_inc_range(llvm::reverse(kernel.getHeadBlock())))
+        if (isOpTriviallyDead(&op))
+          op.erase();
+      return failed(GridFormation(kernel).run()) ? WalkResult::interrupt()
+                                                 : WalkResult::skip();
+    });
+    if (result.wasInterrupted())
+      signalPassFailure();
+  }
+};
+
+} // namespace
+} // namespace attentile

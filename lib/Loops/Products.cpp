@@ -1,0 +1,44 @@
+//===- Products.cpp - sums that are matrix products -----------------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Products.h"
+
+using namespace mlir;
+
+namespace attentile {
+
+/// What enters the product: the 16-bit value before its extension, if that has
+/// the product's type, else the f32 value.
+static Value findFactor(Value value, Type product) {
+  auto extension = value.getDefiningOp<arith::ExtFOp>();
+  if (extension && extension.getIn().getType() == product)
+    return extension.getIn();
+  return value;
+}
+
+std::optional<Product> matchProduct(attn::ReduceOp reduction,
+                                    attn::AxesAnalysis &axes,
+                                    const attn::Axes &steps) {
+  if (!reduction.getProduct() || reduction.getAxes().size() != 1)
+    return std::nullopt;
+  auto multiply = reduction.getOperand().getDefiningOp<arith::MulFOp>();
+  if (!multiply)
+    return std::nullopt;
+  attn::Axes lhs = axes.of(multiply.getLhs()), rhs = axes.of(multiply.getRhs());
+  lhs.reset(steps);
+  rhs.reset(steps);
+  attn::Axes common = lhs;
+  common &= rhs;
+  if (lhs.count() != 2 || rhs.count() != 2 ||
+      common != axes.setOf(reduction.getAxes()))
+    return std::nullopt;
+  Type type = *reduction.getProduct();
+  return Product{findFactor(multiply.getLhs(), type),
+                 findFactor(multiply.getRhs(), type)};
+}
+
+} // namespace attentile

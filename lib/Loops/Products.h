@@ -1,0 +1,29 @@
+//===- Products.h - sums that are matrix products ---------------*- C++ -*-===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef ATTENTILE_LIB_LOOPS_PRODUCTS_H
+#define ATTENTILE_LIB_LOOPS_PRODUCTS_H
+
+#include "attentile/AxesAnalysis.h"
+
+namespace attentile {
+
+/// The two factors of a sum that becomes tile.dot, as values of the attn level:
+/// 16-bit where the product's type is that of an extended value, else f32.
+struct Product {
+  mlir::Value lhs, rhs;
+};
+
+/// Finds the factors of a sum marked `product` if their tiles fit a dot: two
+/// axes each (`steps` not counted), one of them the summed one, and nothing
+/// else in common. Other sums are multiplied element by element and reduced.
+std::optional<Product> matchProduct(attn::ReduceOp reduction,
+                                    attn::AxesAnalysis &axes,
+                                    const attn::Axes &steps);
+
+} // namespace attentile
+
+#endif

@@ -1,0 +1,278 @@
+//===- Statement.cpp - one statement of a kernel and its axes -------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Statement.h"
+#include "WholeAxes.h"
+
+using namespace mlir;
+
+namespace attentile {
+
+//===----------------------------------------------------------------------===//
+// Slices and cuts
+//===----------------------------------------------------------------------===//
+
+/// A materialised value's grid computes the mark's operand; all others read it.
+/// A value without axes is a constant, cheaper than any memory.
+static bool isMaterialized(Operation *op, attn::AxesAnalysis &axes) {
+  return isa<attn::MaterializeOp>(op) && axes.of(op->getResult(0)).any();
+}
+
+/// One walk up from the statement's roots, users before operands. `underLoop`
+/// are the axes over whose tiles the statement's write loops.
+static void walkSlice(Statement &statement, attn::KernelOp kernel,
+                      attn::AxesAnalysis &axes, const attn::Axes &whole,
+                      const attn::Axes &underLoop) {
+  // The axes of the loops that an operation stands under, on any way to it.
+  llvm::DenseMap<Operation *, attn::Axes> loops;
+  auto reach = [&](Value value, const attn::Axes &from) {
+    Operation *op = value.getDefiningOp();
+    if (!op || op->getBlock() != &kernel.getHeadBlock() ||
+        isa<attn::WorkspaceOp>(op))
+      return;
+    auto [entry, isNew] = loops.try_emplace(op, from);
+    if (!isNew)
+      entry->second |= from;
+  };
+  statement.slice.clear();
+  reach(statement.value, underLoop);
+  for (Value index : statement.indices)
+    reach(index, underLoop);
+  for (Operation &op : llvm::reverse(kernel.getHeadBlock())) {
+    auto found = loops.find(&op);
+    if (found == loops.end())
+      continue;
+    attn::Axes under = found->second;
+    statement.slice.push_back(&op);
+    bool own = op.getResult(0) == statement.value;
+    if (auto reduction = dyn_cast<attn::ReduceOp>(op)) {
+      attn::Axes bound = axes.setOf(reduction.getAxes());
+      bound.reset(whole);
+      if (!own && bound.any() && under.anyCommon(axes.of(op.getResult(0))))
+        statement.cuts.insert(op.getResult(0));
+      under |= bound;
+    } else if (!own && isMaterialized(&op, axes)) {
+      statement.cuts.insert(op.getResult(0));
+    }
+    if (!statement.cuts.contains(op.getResult(0)))
+      for (Value operand : op.getOperands())
+        reach(operand, under);
+  }
+  std::reverse(statement.slice.begin(), statement.slice.end());
+}
+
+/// The axes that the loops of a slice's reductions visit.
+static attn::Axes loopAxes(const Statement &statement, attn::AxesAnalysis &axes,
+                           const attn::Axes &whole) {
+  attn::Axes loops = axes.setOf({});
+  for (Operation *op : statement.slice)
+    if (auto reduction = dyn_cast<attn::ReduceOp>(op))
+      if (!statement.cuts.contains(reduction.getResult()))
+        loops |= axes.setOf(reduction.getAxes());
+  return loops.reset(whole);
+}
+
+void sliceStatement(Statement &statement, attn::KernelOp kernel,
+                    attn::AxesAnalysis &axes, const attn::Axes &whole) {
+  walkSlice(statement, kernel, axes, whole, axes.setOf({}));
+  // P[m, n] = softmax[n](s) writes in a loop over n, so what depends on n may
+  // not be a loop itself.
+  attn::Axes left = axes.ofAny(statement.indices);
+  attn::Axes written = loopAxes(statement, axes, whole);
+  written &= left;
+  if (written.any())
+    walkSlice(statement, kernel, axes, whole, written);
+}
+
+//===----------------------------------------------------------------------===//
+// Roles
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Decides the roles of one statement's axes (see attn-form-grids).
+class RoleAssignment {
+public:
+  RoleAssignment(Statement &statement, attn::KernelOp kernel,
+                 attn::AxesAnalysis &axes, const attn::Axes &wholeOfKernel)
+      : statement(statement), kernel(kernel), axes(axes),
+        wholeOfKernel(wholeOfKernel), none(axes.setOf({})), step(none),
+        tile(none), loop(none), whole(none), rest(none) {}
+
+  LogicalResult run() {
+    collectReductions();
+    for (BlockArgument index : statement.left)
+      rest.set(axes.numberOf(index));
+    rest.reset(loop).reset(whole);
+    scored = findScoredAxes();
+    if (failed(placeUnscored()))
+      return failure();
+    placeTiles();
+    step |= rest;
+    statement.roles = {inLeftOrder(step), inLeftOrder(tile), inOrder(loop),
+                       inOrder(whole)};
+    return success();
+  }
+
+private:
+  void collectReductions() {
+    for (Operation *op : statement.slice) {
+      auto reduction = dyn_cast<attn::ReduceOp>(op);
+      if (!reduction || statement.cuts.contains(reduction.getResult()))
+        continue;
+      attn::Axes bound = axes.setOf(reduction.getAxes());
+      bool isLoop = bound.test(wholeOfKernel);
+      (isLoop ? loops : scores).push_back(reduction);
+      attn::Axes inTile = bound;
+      inTile &= wholeOfKernel;
+      whole |= inTile;
+      bound.reset(wholeOfKernel);
+      loop |= bound;
+    }
+  }
+
+  /// The axes of the scores: of the sums that stand whole in the tile; without
+  /// one, of the rows that maxima describe; else all.
+  attn::Axes findScoredAxes() {
+    attn::Axes result = none;
+    for (attn::ReduceOp score : scores)
+      result |= axes.of(score);
+    if (scores.empty())
+      for (attn::ReduceOp reduction : loops)
+        if (reduction.getKind() == attn::ReduceKind::Ref ||
+            reduction.getKind() == attn::ReduceKind::Max)
+          result |= axes.of(reduction);
+    if (result.none())
+      for (BlockArgument index : statement.left)
+        result.set(axes.numberOf(index));
+    return result;
+  }
+
+  /// Axes of the left side that no score has: whole where a sum keeps them (an
+  /// output's head size, e); a loop around the write where no loop needs them.
+  LogicalResult placeUnscored() {
+    attn::Axes kept = none;
+    for (attn::ReduceOp reduction : loops)
+      kept |= axes.of(reduction);
+    for (BlockArgument index : statement.left) {
+      unsigned number = axes.numberOf(index);
+      if (!rest.test(number) || scored.test(number))
+        continue;
+      std::optional<int64_t> extent = getConstantExtent(kernel, index);
+      rest.reset(number);
+      if (!kept.test(number))
+        loop.set(number);
+      else if (!extent)
+        return emitError(statement.loc, "expected the size of axis '")
+               << kernel.nameOf(index)
+               << "' to be known: it is an output's axis that no score has";
+      else
+        (*extent <= maxWholeExtent ? whole : tile).set(number);
+    }
+    return success();
+  }
+
+  void placeTiles() {
+    SmallVector<attn::ReduceOp> products;
+    llvm::copy_if(scores, std::back_inserter(products), isProduct);
+    if (!products.empty()) {
+      // One tile of rows against a loop over keys; without such a loop a
+      // product stands alone, and its two sides are tiled.
+      placeSides(products, /*both=*/loops.empty());
+      return;
+    }
+    llvm::copy_if(loops, std::back_inserter(products), isProduct);
+    if (scores.empty() && !products.empty() && !hasMaximum()) {
+      placeSides(products, /*both=*/true);
+      return;
+    }
+    // Without a product: the last axis, the last two where nothing is reduced.
+    unsigned tiles = loops.empty() && scores.empty() ? 2 : 1;
+    for (BlockArgument index : llvm::reverse(statement.left))
+      if (tiles && rest.test(axes.numberOf(index))) {
+        place(index);
+        --tiles;
+      }
+  }
+
+  /// Tiles the last axis that only one factor of a product has; with `both`,
+  /// the last of each factor.
+  void placeSides(ArrayRef<attn::ReduceOp> products, bool both) {
+    attn::Axes sides[2] = {none, none};
+    for (attn::ReduceOp product : products) {
+      auto multiply = product.getOperand().getDefiningOp<arith::MulFOp>();
+      attn::Axes lhs = axes.of(multiply.getLhs());
+      attn::Axes rhs = axes.of(multiply.getRhs());
+      attn::Axes onlyLhs = lhs, onlyRhs = rhs;
+      sides[0] |= onlyLhs.reset(rhs);
+      sides[1] |= onlyRhs.reset(lhs);
+    }
+    bool open[2] = {true, true};
+    for (BlockArgument index : llvm::reverse(statement.left)) {
+      unsigned number = axes.numberOf(index);
+      for (int side : {0, 1})
+        if (open[side] && rest.test(number) && sides[side].test(number)) {
+          place(index);
+          open[side] = false;
+          open[1 - side] &= both;
+        }
+    }
+  }
+
+  /// Beside another tile axis a small constant one stands whole.
+  void place(BlockArgument index) {
+    unsigned number = axes.numberOf(index);
+    rest.reset(number);
+    std::optional<int64_t> extent = getConstantExtent(kernel, index);
+    bool isLastOfMany = extent && *extent <= maxWholeExtent && rest.any() &&
+                        index == statement.left.back();
+    (isLastOfMany ? whole : tile).set(number);
+  }
+
+  bool hasMaximum() {
+    return llvm::any_of(loops, [](attn::ReduceOp reduction) {
+      return reduction.getKind() == attn::ReduceKind::Ref ||
+             reduction.getKind() == attn::ReduceKind::Max;
+    });
+  }
+
+  static bool isProduct(attn::ReduceOp reduction) {
+    return reduction.getProduct() &&
+           reduction.getOperand().getDefiningOp<arith::MulFOp>();
+  }
+
+  SmallVector<Value> inOrder(const attn::Axes &set) {
+    return llvm::to_vector_of<Value>(axes.indicesOf(set));
+  }
+
+  SmallVector<Value> inLeftOrder(const attn::Axes &set) {
+    SmallVector<Value> result;
+    for (BlockArgument index : statement.left)
+      if (set.test(axes.numberOf(index)))
+        result.push_back(index);
+    return result;
+  }
+
+  Statement &statement;
+  attn::KernelOp kernel;
+  attn::AxesAnalysis &axes;
+  const attn::Axes &wholeOfKernel;
+  const attn::Axes none;
+  attn::Axes step, tile, loop, whole;
+  attn::Axes rest;   // axes of the left side without a role so far
+  attn::Axes scored; // axes that a score has
+  SmallVector<attn::ReduceOp> loops, scores;
+};
+
+} // namespace
+
+LogicalResult assignRoles(Statement &statement, attn::KernelOp kernel,
+                          attn::AxesAnalysis &axes, const attn::Axes &whole) {
+  return RoleAssignment(statement, kernel, axes, whole).run();
+}
+
+} // namespace attentile

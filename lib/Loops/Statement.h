@@ -1,0 +1,57 @@
+//===- Statement.h - one statement of a kernel and its axes -----*- C++ -*-===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef ATTENTILE_LIB_LOOPS_STATEMENT_H
+#define ATTENTILE_LIB_LOOPS_STATEMENT_H
+
+#include "attentile/AxesAnalysis.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace attentile {
+
+/// How the axes of a grid are visited; see attn.grid. Index variables in the
+/// order in which the statement's left side names them (`step`, `tile`) or of
+/// their declaration (`loop`, `whole`).
+struct AxisRoles {
+  llvm::SmallVector<mlir::Value> step, tile, loop, whole;
+};
+
+/// A write to an output or workspace, and what it takes to compute it.
+struct Statement {
+  mlir::Location loc;
+  mlir::Value value;
+  mlir::Value tensor;
+  llvm::SmallVector<mlir::Value> indices;
+
+  /// The index variables that `indices` name, in their order.
+  llvm::SmallVector<mlir::BlockArgument> left = {};
+
+  /// The operations that `value` and `indices` need, in the block's order, down
+  /// to the values in `cuts`.
+  llvm::SmallVector<mlir::Operation *> slice = {};
+
+  /// Values that another grid computes and this one reads from workspace.
+  llvm::SetVector<mlir::Value> cuts = {};
+
+  AxisRoles roles = {};
+};
+
+/// Fills `slice` and `cuts`. A value is cut where the schedule marks it
+/// (attn.materialize), and where it is a reduction over a loop that stands
+/// under a loop over one of its own axes: in A[b,h,n] = sum[m](softmax[n](s)),
+/// the row's maximum and sum, which a grid of their own makes once for all n.
+/// `whole` are the axes that need no loop.
+void sliceStatement(Statement &statement, attn::KernelOp kernel,
+                    attn::AxesAnalysis &axes, const attn::Axes &whole);
+
+/// Fills `roles` from the slice.
+llvm::LogicalResult assignRoles(Statement &statement, attn::KernelOp kernel,
+                                attn::AxesAnalysis &axes,
+                                const attn::Axes &whole);
+
+} // namespace attentile
+
+#endif

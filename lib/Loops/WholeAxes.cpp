@@ -1,0 +1,103 @@
+//===- WholeAxes.cpp - axes that stand whole in a tile --------------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "WholeAxes.h"
+
+using namespace mlir;
+
+namespace attentile {
+
+std::optional<int64_t> getConstantExtent(attn::KernelOp kernel,
+                                         BlockArgument index) {
+  auto constant =
+      dyn_cast<AffineConstantExpr>(kernel.getExtent(index).getResult(0));
+  if (!constant)
+    return std::nullopt;
+  return constant.getValue();
+}
+
+namespace {
+
+/// Which reductions of a kernel stand in the bodies of which.
+struct Nesting {
+  explicit Nesting(attn::KernelOp kernel, attn::AxesAnalysis &axes) {
+    for (auto op : kernel.getBody().getOps<attn::ReduceOp>()) {
+      reductions.push_back(op);
+      bound.push_back(axes.setOf(op.getAxes()));
+    }
+    llvm::DenseMap<Operation *, llvm::SmallBitVector> reached;
+    unsigned next = 0;
+    for (Operation &op : kernel.getBody().front()) {
+      llvm::SmallBitVector own(reductions.size());
+      for (Value operand : op.getOperands())
+        if (Operation *def = operand.getDefiningOp())
+          own |= reached[def];
+      if (isa<attn::ReduceOp>(op)) {
+        within.push_back(own);
+        own.set(next++);
+      }
+      reached[&op] = std::move(own);
+    }
+  }
+
+  /// Whether reduction `i` stands inside one that binds an axis it does not.
+  bool isInsideAnother(unsigned i) const {
+    for (unsigned outer = 0; outer < reductions.size(); ++outer)
+      if (within[outer].test(i) && bound[outer].test(bound[i]))
+        return true;
+    return false;
+  }
+
+  /// Whether `axis` is summed inside scores and nothing else.
+  bool isInnermost(unsigned axis) const {
+    bool inside = false;
+    for (unsigned i = 0; i < reductions.size(); ++i) {
+      if (!bound[i].test(axis))
+        continue;
+      for (unsigned inner : within[i].set_bits())
+        if (bound[inner].count() != 1 || !bound[inner].test(axis))
+          return false;
+      bool isInside = isInsideAnother(i);
+      if (!isInside && within[i].any())
+        return false;
+      inside |= isInside;
+    }
+    return inside;
+  }
+
+  SmallVector<attn::ReduceOp> reductions;
+  SmallVector<attn::Axes> bound;
+  SmallVector<llvm::SmallBitVector> within; // the reductions in each one's body
+};
+
+} // namespace
+
+FailureOr<attn::Axes> findWholeAxes(attn::KernelOp kernel,
+                                    attn::AxesAnalysis &axes) {
+  Nesting nesting(kernel, axes);
+  attn::Axes whole(kernel.getIndexNames().size());
+  for (auto [number, index] : llvm::enumerate(kernel.getIndexArgs())) {
+    if (!nesting.isInnermost(number))
+      continue;
+    std::optional<int64_t> extent = getConstantExtent(kernel, index);
+    if (extent && *extent <= maxWholeExtent) {
+      whole.set(number);
+      continue;
+    }
+    if (extent)
+      continue;
+    for (attn::ReduceOp reduction : nesting.reductions)
+      if (reduction.getProduct() &&
+          llvm::is_contained(reduction.getAxes(), index))
+        return reduction.emitError("expected the size of axis '")
+               << kernel.nameOf(index)
+               << "' to be known: it is summed inside a score";
+  }
+  return whole;
+}
+
+} // namespace attentile

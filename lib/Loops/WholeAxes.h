@@ -1,0 +1,37 @@
+//===- WholeAxes.h - axes that stand whole in a tile ------------*- C++ -*-===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef ATTENTILE_LIB_LOOPS_WHOLEAXES_H
+#define ATTENTILE_LIB_LOOPS_WHOLEAXES_H
+
+#include "attentile/AxesAnalysis.h"
+
+namespace attentile {
+
+/// The largest extent that stands whole in a tile; a larger axis is a loop, or
+/// is tiled.
+constexpr int64_t maxWholeExtent = 512;
+
+/// The number that an index variable's extent is, or nothing.
+std::optional<int64_t> getConstantExtent(attn::KernelOp kernel,
+                                         mlir::BlockArgument index);
+
+/// The axes that are summed inside a score, such as a head's d: they stand
+/// whole in the tile. Every reduction over such an axis v has no reduction over
+/// another axis in its body; one at least stands inside a reduction over
+/// another axis, and those that do not have no reduction in their body at all.
+/// (So n of sum[n](X) or of a softmax is none, and d of scores is one also
+/// where the same kernel sums squares over d by themselves, or normalises the
+/// queries over d.)
+///
+/// The extent must be a small constant. Where it is not, a sum that is a matrix
+/// product is an error (a head size must be known); other axes are loops.
+llvm::FailureOr<attn::Axes> findWholeAxes(attn::KernelOp kernel,
+                                          attn::AxesAnalysis &axes);
+
+} // namespace attentile
+
+#endif
