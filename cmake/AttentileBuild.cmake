@@ -17,6 +17,9 @@ include(TableGen)
 include(AddLLVM)
 include(AddMLIR)
 
+# -O3 buys a compiler nothing and costs compile time.
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+
 include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 include_directories(${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/dialects
                     ${PROJECT_BINARY_DIR}/dialects ${PROJECT_BINARY_DIR}/lib)
