@@ -142,6 +142,41 @@ def AttnToTile : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
   let dependentDialects = ["::attentile::tile::TileDialect", "::mlir::scf::SCFDialect"];
 }
 
+def TileFuseOnlineSoftmax : Pass<"tile-fuse-online-softmax"> {
+  let summary = "computes all reductions over an axis in as few loops as their formulas allow";
+  let description = [{
+    A softmax times V is three loops over n: the row maximum r, the sum l of
+    exp(s - r), and the sum of exp(s - r) / l * v. Here they become one: the
+    maximum runs along, sums are relative to it and rescaled when it moves, and
+    1 / l is applied after the loop.
+
+    ```mlir
+    // before                                     // after
+    %r = scf.for ... (%mx)  { max }               %f:3 = scf.for ... (%mx, %l, %acc) {
+    %l = scf.for ... (%sum) { exp(s - r) }          %mx1 = max(%mx, s)
+    %o = scf.for ... (%acc) { exp(s - r) / l * v }  %p = exp(s - ref(%mx1))
+                                                    %a = exp(%mx - ref(%mx1))
+                                                    yield %mx1, %l * %a + sum(p), tile.dot %p, %v acc (%acc * %a)
+                                                  }
+                                                  %o = %f#2 / %f#1
+    ```
+
+    Nothing is matched: each summand is brought to terms c * exp(lc) *
+    prod exp(kappa * a(n)) * g(n) in which c and lc stand for the row. Each
+    (a, g) is an accumulator, each a has a running maximum. Statistics whose
+    formula has no such form (a threshold on p), or whose terms would cancel
+    ((s - mu) * p), take the next loop, and a remark names the operation.
+  }];
+  let options = [
+    Option<"normalize", "normalize", "::attentile::Normalize", /*default=*/"::attentile::Normalize::Late",
+           "when accumulators are divided by a softmax's row sum",
+           [{::llvm::cl::values(
+             clEnumValN(::attentile::Normalize::Late, "late", "after the loop, as FlashAttention-2"),
+             clEnumValN(::attentile::Normalize::EachStep, "each-step", "at every tile, as FlashAttention-1"))}]>
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
 def TileVerify : Pass<"tile-verify"> {
   let summary = "checks what must hold of the tile level";
   let description = [{

@@ -7,9 +7,16 @@
 #ifndef ATTENTILE_LOOPS_PASSES_H
 #define ATTENTILE_LOOPS_PASSES_H
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Pass/Pass.h"
+#include "llvm/Support/CommandLine.h"
 
 namespace attentile {
+
+/// When tile-fuse-online-softmax divides by a softmax's row sum.
+enum class Normalize { Late, EachStep };
+
 #define GEN_PASS_DECL
 #include "Loops/Passes.h.inc"
 

@@ -1,0 +1,101 @@
+//===- Decompose.h - sums of exponentials, term by term ---------*- C++ -*-===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// softmax times V is sum[n](exp(s - r) / l * v), where r and l are reductions
+// over the same n. It can be summed in one loop because the summand is
+//
+//   c * exp(lc) * exp(a(n)) * g(n)      c = 1 / l,  lc = -r,  a = s,  g = v
+//
+// in which what stands for the row, c and lc, may be applied when the loop is
+// over, and exp(a(n)) may be taken against any reference, as long as it is put
+// right afterwards. In general a summand is a list of such terms, each with
+// several exponentials exp(kappa * a(n)), and kept or not by a row's
+// condition. decompose() finds them, or says which operation stands in the
+// way.
+//
+// Splitting a sum is algebra, not numerics. (s - mu) * p with a statistic mu
+// of this loop would be sum(s * p) - mu * sum(p), two large numbers that
+// cancel; such a sum is refused and waits until mu is known.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ATTENTILE_LIB_LOOPS_DECOMPOSE_H
+#define ATTENTILE_LIB_LOOPS_DECOMPOSE_H
+
+#include "Expressions.h"
+
+namespace attentile::fusion {
+
+/// exp(kappa * a); `a` changes along the loop and has no hot statistic.
+struct Exponential {
+  double kappa;
+  Expr *a;
+  bool operator==(const Exponential &) const = default;
+};
+
+/// weight * prod(numerators) / prod(denominators) * exp(sum of `shifts`)
+///   * prod(exponentials) * factor   where `kept`, else 0.
+struct Term {
+  double weight = 1;
+  llvm::SmallVector<Expr *> numerators, denominators; ///< row values: c
+  /// lc: multiples of row values.
+  llvm::SmallVector<std::pair<double, Expr *>> shifts;
+  llvm::SmallVector<Exponential> exponentials;
+  Expr *factor = nullptr; ///< g; null: 1
+  Expr *kept = nullptr;   ///< a row's condition; null: always
+};
+
+/// The product of two terms; of `factor` only one may be set unless `join`
+/// multiplies them.
+Term multiply(Graph &graph, const Term &a, const Term &b, bool joinFactors);
+
+class Decomposer {
+public:
+  /// `hot`: the statistics that are not known before the loop. `over`: the
+  /// axes that the sum binds. `isRef(stat, a)`: whether the statistic is the
+  /// softmax reference of `a`.
+  Decomposer(Graph &graph, const llvm::BitVector &hot, mlir::ArrayAttr over,
+             llvm::function_ref<bool(const Expr *, const Expr *)> isReferenceOf)
+      : graph(graph), hot(hot), over(over), isReferenceOf(isReferenceOf) {}
+
+  /// The terms of `x`, at most 8. Without any: the sum is 0.
+  mlir::FailureOr<std::vector<Term>> decompose(Expr *x);
+
+  /// What stood in the way, and why.
+  Expr *obstacle = nullptr;
+  std::string reason;
+
+private:
+  using Terms = std::vector<Term>;
+  using Result = mlir::FailureOr<Terms>;
+
+  bool isHot(const Expr *x) const { return x->statistics.anyCommon(hot); }
+  bool isRow(const Expr *x) const;
+  Result fail(Expr *x, const char *why);
+
+  Result visit(Expr *x, bool inExponent);
+  Result sum(Expr *x, bool inExponent);
+  Result quotient(Expr *x, bool inExponent);
+  Result exponential(Expr *x, Expr *argument, double scale);
+  Result logarithm(Expr *x);
+  Result squareRoot(Expr *x);
+  Result power(Expr *x);
+  Result select(Expr *x);
+  Result products(Expr *x, const Terms &a, const Terms &b);
+  void mask(Term &term, Expr *condition);
+
+  Graph &graph;
+  const llvm::BitVector &hot;
+  mlir::ArrayAttr over;
+  llvm::function_ref<bool(const Expr *, const Expr *)> isReferenceOf;
+};
+
+/// The row value numerators / denominators * weight, or null if it is 1.
+Expr *rowFactor(Graph &graph, const Term &term, mlir::Location loc);
+
+} // namespace attentile::fusion
+
+#endif

@@ -1,0 +1,283 @@
+//===- FusedLoop.cpp - one loop that carries many reductions --------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The step of the loop, for every exponent a with running maximum mu and every
+// accumulator A (mu starts at -inf, A at 0):
+//
+//   mu' = max(mu, max over the tile of a)
+//   A'  = A * prod exp(kappa * (mu - ref(mu')))
+//         + sum over the tile of prod exp(kappa * (a - ref(mu'))) * g
+//
+// ref(x) is x, or 0 for -inf. The old maximum enters raw: a row that has seen
+// nothing is then rescaled by exp(-inf) = 0, where ref would give
+// exp(0 - mu'), possibly infinite, times 0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FusedLoop.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include <limits>
+
+using namespace mlir;
+
+namespace attentile::fusion {
+
+Maximum *FusedLoop::findMaximum(Expr *a, ArrayAttr over) {
+  for (Maximum &maximum : maxima)
+    if (maximum.a == a && maximum.over == over)
+      return &maximum;
+  return nullptr;
+}
+
+namespace {
+
+class StepBuilder {
+public:
+  StepBuilder(Graph &graph, const LoopNest &nest, FusedLoop &loop,
+              function_ref<Accumulator &(unsigned)> sumOf)
+      : graph(graph), nest(nest), loop(loop), sumOf(sumOf) {}
+
+  /// Fills in start, leaves and next of everything that the loop carries.
+  void build() {
+    for (Maximum &maximum : loop.maxima) {
+      Expr *tile = graph.reduce(maximum.kind, inRange(maximum), maximum.over);
+      begin(maximum, tile->type, maximum.kind, tile->loc);
+      maximum.next = combine(maximum.kind, maximum.inside, tile);
+    }
+    for (auto &[statistic, carried] : loop.plain) {
+      const Statistic &source = nest.statistics[statistic];
+      Expr *tile = graph.reduce(
+          source.kind, tailed(source.lhs, source.lhsTailed, source.kind),
+          source.over);
+      begin(carried, tile->type, source.kind, tile->loc);
+      carried.next = combine(source.kind, carried.inside, tile);
+    }
+    // Row sums come before what is divided by them.
+    for (bool divided : {false, true})
+      for (Accumulator &accumulator : loop.accumulators)
+        if (accumulator.inverses.empty() != divided)
+          build(accumulator);
+  }
+
+private:
+  void begin(Carried &carried, Type type, attn::ReduceKind kind, Location loc) {
+    carried.start = neutralElement(kind, type);
+    carried.inside = graph.leaf(type, loc, /*varies=*/true);
+    carried.after = graph.leaf(type, loc, /*varies=*/false);
+  }
+
+  /// `x`, or the neutral element where the tile reaches beyond the range.
+  Expr *tailed(Expr *x, bool wanted, attn::ReduceKind kind) {
+    if (!wanted || !nest.tail)
+      return x;
+    if (tile::getElementType(x->type).isInteger(1))
+      return kind == attn::ReduceKind::Any
+                 ? graph.make<arith::AndIOp>({nest.tail, x})
+                 : graph.make<arith::OrIOp>({graph.logicalNot(nest.tail), x});
+    Expr *neutral = graph.constant(
+        neutralElement(kind, tile::getElementType(x->type)), x->loc);
+    return graph.select(nest.tail, x, neutral);
+  }
+
+  /// The exponent, -inf where the tile reaches beyond the range: the
+  /// exponential is then 0 without a select of its own.
+  Expr *inRange(const Maximum &maximum) {
+    return tailed(maximum.a, true, attn::ReduceKind::Ref);
+  }
+
+  Expr *combine(attn::ReduceKind kind, Expr *a, Expr *b) {
+    bool isFloat = isa<FloatType>(tile::getElementType(a->type));
+    switch (kind) {
+    case attn::ReduceKind::Sum:
+      return isFloat ? graph.make<arith::AddFOp>({a, b})
+                     : graph.make<arith::AddIOp>({a, b});
+    case attn::ReduceKind::Max:
+      return isFloat ? graph.make<arith::MaximumFOp>({a, b})
+                     : graph.make<arith::MaxSIOp>({a, b});
+    case attn::ReduceKind::Ref:
+      return graph.make<arith::MaxNumFOp>({a, b});
+    case attn::ReduceKind::Min:
+      return isFloat ? graph.make<arith::MinimumFOp>({a, b})
+                     : graph.make<arith::MinSIOp>({a, b});
+    case attn::ReduceKind::Any:
+      return graph.make<arith::OrIOp>({a, b});
+    case attn::ReduceKind::All:
+      return graph.make<arith::AndIOp>({a, b});
+    }
+    llvm_unreachable("every kind is listed");
+  }
+
+  Expr *times(Expr *a, Expr *b) {
+    return a && b ? graph.make<arith::MulFOp>({a, b}) : a ? a : b;
+  }
+
+  /// exp(kappa * (x - ref(mu'))).
+  Expr *relative(Expr *x, const Exponential &exponential, ArrayAttr over) {
+    Maximum *maximum = loop.findMaximum(exponential.a, over);
+    Expr *ref = graph.make<tile::RefOp>({maximum->next});
+    Expr *argument = graph.make<arith::SubFOp>({x, ref});
+    if (exponential.kappa != 1)
+      argument = times(graph.constant(exponential.kappa, x->loc), argument);
+    return graph.make<math::ExpOp>({argument});
+  }
+
+  /// What an accumulator adds up on one side, 0 beyond the range.
+  Expr *summed(const Summed &side, bool wasTailed, ArrayAttr over,
+               Location loc) {
+    Expr *result = nullptr;
+    for (const Exponential &exponential : side.exponentials)
+      result = times(result,
+                     relative(inRange(*loop.findMaximum(exponential.a, over)),
+                              exponential, over));
+    if (!side.factor && result)
+      return result; // 0 beyond the range already
+    result = times(result, side.factor ? side.factor : graph.constant(1, loc));
+    return tailed(result, wasTailed || !side.exponentials.empty(),
+                  attn::ReduceKind::Sum);
+  }
+
+  void build(Accumulator &accumulator) {
+    const Statistic &like = *accumulator.like;
+    Location loc = like.op->getLoc();
+    Expr *rescale = nullptr;
+    for (const Summed *side : {&accumulator.lhs, &accumulator.rhs})
+      for (const Exponential &exponential : side->exponentials)
+        rescale =
+            times(rescale,
+                  relative(loop.findMaximum(exponential.a, like.over)->inside,
+                           exponential, like.over));
+    Expr *lhs = summed(accumulator.lhs, like.lhsTailed, like.over, loc);
+    for (unsigned statistic : accumulator.inverses) {
+      Accumulator &sum = sumOf(statistic);
+      Expr *zero = graph.constant(0, loc);
+      Expr *inverse = graph.select(
+          graph.compare(arith::CmpFPredicate::OEQ, sum.next, zero), zero,
+          graph.make<arith::DivFOp>({graph.constant(1, loc), sum.next}));
+      rescale = times(times(rescale, sum.inside), inverse);
+      lhs = times(lhs, inverse);
+    }
+    if (!like.product) {
+      Expr *tile = graph.reduce(attn::ReduceKind::Sum, lhs, like.over);
+      begin(accumulator, tile->type, attn::ReduceKind::Sum, loc);
+      Expr *old = times(accumulator.inside, rescale);
+      accumulator.next = graph.make<arith::AddFOp>({old, tile});
+      return;
+    }
+    begin(accumulator, like.leaf->type, attn::ReduceKind::Sum, loc);
+    Expr *rhs = summed(accumulator.rhs, like.rhsTailed, like.over, loc);
+    Expr *old = times(accumulator.inside, rescale);
+    accumulator.next =
+        graph.dot(lhs, like.lhsType, rhs, like.rhsType, old,
+                  accumulator.inside->type, like.over, like.product);
+  }
+
+  Graph &graph;
+  const LoopNest &nest;
+  FusedLoop &loop;
+  function_ref<Accumulator &(unsigned)> sumOf;
+};
+
+} // namespace
+
+void emitLoop(Graph &graph, Emitter &emitter, const LoopNest &nest,
+              FusedLoop &loop, function_ref<Accumulator &(unsigned)> sumOf) {
+  StepBuilder(graph, nest, loop, sumOf).build();
+  SmallVector<Carried *> carried;
+  for (Maximum &maximum : loop.maxima)
+    carried.push_back(&maximum);
+  for (auto &[_, plain] : loop.plain)
+    carried.push_back(&plain);
+  for (Accumulator &accumulator : loop.accumulators)
+    carried.push_back(&accumulator);
+
+  Location loc = scf::ForOp(nest.loops.front()).getLoc();
+  OpBuilder &rows = emitter.rowBuilder();
+  SmallVector<Value> starts;
+  for (Carried *value : carried)
+    starts.push_back(arith::ConstantOp::create(rows, loc, value->start));
+  Value lower = emitter.emit(nest.lower), upper = emitter.emit(nest.upper),
+        step = emitter.emit(nest.step);
+  auto emitted = scf::ForOp::create(rows, loc, lower, upper, step, starts);
+  emitted->setAttr("tile.axis", nest.axis);
+  emitter.enterLoop(emitted);
+  emitter.bind(nest.induction, emitted.getInductionVar());
+  for (auto [value, argument] :
+       llvm::zip_equal(carried, emitted.getRegionIterArgs()))
+    emitter.bind(value->inside, argument);
+  SmallVector<Value> nexts;
+  for (Carried *value : carried)
+    nexts.push_back(emitter.emit(value->next, value->inside->type));
+  OpBuilder body = OpBuilder::atBlockEnd(emitted.getBody());
+  scf::YieldOp::create(body, loc, nexts);
+  emitter.leaveLoop(emitted);
+  for (auto [value, result] : llvm::zip_equal(carried, emitted.getResults()))
+    emitter.bind(value->after, result);
+}
+
+/// exp(lc + sum of kappa * mu), or null if it is 1 because lc subtracts just
+/// these references.
+static Expr *
+finalScale(Graph &graph, const Summand &summand, FusedLoop &loop,
+           ArrayAttr over, Location loc,
+           function_ref<bool(const Expr *, const Expr *)> isReference) {
+  SmallVector<Exponential> left = summand.row.exponentials;
+  bool matches = true;
+  for (auto &[multiple, shift] : summand.row.shifts) {
+    auto *found = llvm::find_if(left, [&](const Exponential &exponential) {
+      return exponential.kappa == -multiple &&
+             isReference(shift, exponential.a);
+    });
+    if ((matches = found != left.end()))
+      left.erase(found);
+    else
+      break;
+  }
+  if (matches && left.empty())
+    return nullptr;
+  Expr *exponent = nullptr;
+  auto add = [&](double multiple, Expr *x) {
+    if (multiple != 1)
+      x = graph.make<arith::MulFOp>({graph.constant(multiple, loc), x});
+    exponent = exponent ? graph.make<arith::AddFOp>({exponent, x}) : x;
+  };
+  for (auto &[multiple, shift] : summand.row.shifts)
+    add(multiple, shift);
+  for (const Exponential &exponential : summand.row.exponentials)
+    add(exponential.kappa, loop.findMaximum(exponential.a, over)->after);
+  return exponent ? graph.make<math::ExpOp>({exponent}) : nullptr;
+}
+
+Expr *rowValue(Graph &graph, const Statistic &statistic, FusedLoop &loop,
+               ArrayRef<Summand> summands, Expr *isEmpty,
+               function_ref<bool(const Expr *, const Expr *)> isReference,
+               function_ref<bool(const Expr *)> isSafeInverse) {
+  Location loc = statistic.op->getLoc();
+  Expr *zero = graph.constant(0, loc), *result = nullptr;
+  bool finite = true; // whether c and F are finite for an empty range
+  for (const Summand &summand : summands) {
+    const Term &row = summand.row;
+    Expr *c = rowFactor(graph, row, loc);
+    Expr *f =
+        finalScale(graph, summand, loop, statistic.over, loc, isReference);
+    finite &= !f && row.denominators.empty() &&
+              llvm::all_of(row.numerators, isSafeInverse);
+    if (f)
+      c = c ? graph.make<arith::MulFOp>({c, f}) : f;
+    Expr *value = loop.accumulators[summand.accumulator].after;
+    if (c)
+      value = graph.make<arith::MulFOp>({c, value});
+    if (row.kept)
+      value = graph.select(row.kept, value, zero);
+    result = result ? graph.make<arith::AddFOp>({result, value}) : value;
+  }
+  if (!result)
+    return zero;
+  return finite || !isEmpty ? result : graph.select(isEmpty, zero, result);
+}
+
+} // namespace attentile::fusion

@@ -1,0 +1,76 @@
+//===- FusedLoop.h - one loop that carries many reductions ------*- C++ -*-===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef ATTENTILE_LIB_LOOPS_FUSEDLOOP_H
+#define ATTENTILE_LIB_LOOPS_FUSEDLOOP_H
+
+#include "Decompose.h"
+#include "LoopReductions.h"
+
+namespace attentile::fusion {
+
+/// A value that a loop carries: what it is before, in and after the loop.
+struct Carried {
+  Expr *inside = nullptr; ///< leaf: its value when an iteration begins
+  Expr *after = nullptr;  ///< leaf: its value when the loop is over
+  Expr *next = nullptr;   ///< its value when the iteration ends
+  mlir::TypedAttr start;
+};
+
+/// The running maximum of `a`, against which exp(a) is taken.
+struct Maximum : Carried {
+  Expr *a;
+  mlir::ArrayAttr over;
+  attn::ReduceKind kind; ///< ref, or max if the exact value is wanted too
+};
+
+/// One side of what an accumulator sums: exponentials times a factor.
+struct Summed {
+  llvm::SmallVector<Exponential> exponentials;
+  Expr *factor = nullptr; ///< null: 1
+  bool operator==(const Summed &) const = default;
+};
+
+/// The running sum of `lhs`, or of the products of `lhs` and `rhs`, relative
+/// to the running maxima of the exponents. With `inverses` (statistics that
+/// are row sums) it is divided by those sums at every step.
+struct Accumulator : Carried {
+  Summed lhs, rhs;
+  const Statistic *like; ///< axes, product and types
+  llvm::SmallVector<unsigned> inverses;
+};
+
+/// c * F * A: what a term of a sum adds to it after the loop.
+struct Summand {
+  Term row; ///< without factor
+  unsigned accumulator;
+};
+
+/// The reductions that one loop computes.
+struct FusedLoop {
+  std::deque<Maximum> maxima;
+  std::deque<Accumulator> accumulators;
+  /// Reductions carried as they are: statistic and value.
+  std::deque<std::pair<unsigned, Carried>> plain;
+
+  Maximum *findMaximum(Expr *a, mlir::ArrayAttr over);
+};
+
+/// Emits `loop` and binds its results.
+void emitLoop(Graph &graph, Emitter &emitter, const LoopNest &nest,
+              FusedLoop &loop,
+              llvm::function_ref<Accumulator &(unsigned)> sumOf);
+
+/// The value after the loop of a sum with these terms. `canBeEmpty`: null, or
+/// a condition that says that the loop did not run.
+Expr *rowValue(Graph &graph, const Statistic &statistic, FusedLoop &loop,
+               llvm::ArrayRef<Summand> summands, Expr *isEmpty,
+               llvm::function_ref<bool(const Expr *, const Expr *)> isReference,
+               llvm::function_ref<bool(const Expr *)> isSafeInverse);
+
+} // namespace attentile::fusion
+
+#endif

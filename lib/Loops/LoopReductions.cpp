@@ -1,0 +1,311 @@
+//===- LoopReductions.cpp - what the loops of a kernel reduce -------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LoopReductions.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include <limits>
+
+using namespace mlir;
+
+namespace attentile::fusion {
+
+using attn::ReduceKind;
+
+TypedAttr neutralElement(ReduceKind kind, Type type) {
+  Type element = tile::getElementType(type);
+  TypedAttr scalar;
+  Builder builder(type.getContext());
+  bool most = kind == ReduceKind::Min,
+       least = kind == ReduceKind::Max || kind == ReduceKind::Ref;
+  if (isa<FloatType>(element)) {
+    double inf = std::numeric_limits<double>::infinity();
+    scalar = builder.getFloatAttr(element, most ? inf : least ? -inf : 0.0);
+  } else if (element.isInteger(1)) {
+    scalar = builder.getBoolAttr(kind == ReduceKind::All || most);
+  } else {
+    unsigned width = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
+    scalar = IntegerAttr::get(element, most    ? APInt::getSignedMaxValue(width)
+                                       : least ? APInt::getSignedMinValue(width)
+                                               : APInt::getZero(width));
+  }
+  if (auto tileType = dyn_cast<RankedTensorType>(type))
+    return SplatElementsAttr::get(tileType, Attribute(scalar));
+  return scalar;
+}
+
+namespace {
+
+bool isNeutral(const Expr *expr, ReduceKind kind) {
+  if (!expr->is<arith::ConstantOp>())
+    return false;
+  Attribute value = expr->attributes.get("value");
+  if (value == neutralElement(kind, tile::getElementType(expr->type)))
+    return true;
+  return kind == ReduceKind::Sum && isZero(expr); // -0.0 as well
+}
+
+class Reader {
+public:
+  Reader(Graph &graph, LoopNest &nest) : graph(graph), nest(nest) {}
+
+  std::string why;
+  Operation *where = nullptr;
+
+  LogicalResult read(tile::KernelOp kernel) {
+    if (!graph.valid)
+      return fail(kernel, "one axis has two tile sizes");
+    kernelRegion = &kernel.getBody();
+    for (Operation &op : kernel.getBody().front()) {
+      if (auto loop = dyn_cast<scf::ForOp>(op)) {
+        if (failed(readLoop(loop)))
+          return failure();
+      } else if (isa<tile::StoreOp>(op)) {
+        SmallVector<Expr *> operands;
+        if (failed(lookup(&op, operands)))
+          return failure();
+        nest.stores.emplace_back(&op, operands);
+      } else if (failed(readOperation(&op))) {
+        return failure();
+      }
+    }
+    return success();
+  }
+
+private:
+  LogicalResult fail(Operation *op, const char *reason) {
+    why = reason;
+    where = op;
+    return failure();
+  }
+
+  FailureOr<Expr *> lookup(Value value) {
+    if (Expr *expr = env.lookup(value))
+      return expr;
+    if (kernelRegion->isAncestor(value.getParentRegion()) &&
+        !isa<BlockArgument>(value))
+      return failure();
+    if (auto constant = value.getDefiningOp<arith::ConstantOp>())
+      return env[value] = graph.operation(constant, {});
+    if (value.getParentRegion() != kernelRegion &&
+        kernelRegion->isAncestor(value.getParentRegion()))
+      return failure(); // a carried value
+    Expr *leaf = graph.leaf(value.getType(), value.getLoc(), false);
+    nest.outside[value] = leaf;
+    return env[value] = leaf;
+  }
+
+  LogicalResult lookup(Operation *op, SmallVector<Expr *> &operands) {
+    for (Value operand : op->getOperands()) {
+      FailureOr<Expr *> expr = lookup(operand);
+      if (failed(expr))
+        return fail(op, "a carried value is used before the loop has ended");
+      operands.push_back(*expr);
+    }
+    return success();
+  }
+
+  LogicalResult readOperation(Operation *op) {
+    if (op->getNumRegions() || op->getNumResults() != 1 ||
+        !isMemoryEffectFree(op))
+      return fail(op, "the operation is none on tiles");
+    SmallVector<Expr *> operands;
+    if (failed(lookup(op, operands)))
+      return failure();
+    env[op->getResult(0)] = graph.operation(op, operands);
+    return success();
+  }
+
+  LogicalResult readLoop(scf::ForOp loop) {
+    auto axis = loop->getAttrOfType<StringAttr>("tile.axis");
+    if (!axis || loop->hasAttr("tile.blocks"))
+      return fail(loop, "the loop is none over all tiles of an axis");
+    SmallVector<Expr *> bounds;
+    for (Value bound :
+         {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()}) {
+      FailureOr<Expr *> expr = lookup(bound);
+      if (failed(expr))
+        return fail(loop, "a bound is computed in a loop");
+      bounds.push_back(*expr);
+    }
+    if (nest.loops.empty()) {
+      nest.axis = axis;
+      nest.lower = bounds[0];
+      nest.upper = bounds[1];
+      nest.step = bounds[2];
+      nest.induction = graph.leaf(loop.getInductionVar().getType(),
+                                  loop.getLoc(), /*varies=*/true);
+    } else if (axis != nest.axis || bounds[0] != nest.lower ||
+               bounds[1] != nest.upper || bounds[2] != nest.step) {
+      return fail(loop, "two loops have different ranges");
+    }
+    nest.loops.push_back(loop);
+    env[loop.getInductionVar()] = nest.induction;
+
+    // The operations that update carried values are reductions, not values of
+    // the graph.
+    SmallPtrSet<Operation *, 16> updates;
+    SmallVector<Operation *> steps;
+    for (auto [carried, next] :
+         llvm::zip(loop.getRegionIterArgs(), loop.getYieldedValues())) {
+      Operation *update = next.getDefiningOp();
+      if (!carried.hasOneUse() || !update || !next.hasOneUse() ||
+          *carried.user_begin() != update)
+        return fail(loop, "a carried value is no reduction");
+      updates.insert(update);
+      Operation *step = update;
+      if (!isa<tile::DotOp>(update)) {
+        if (update->getNumOperands() != 2)
+          return fail(update, "a carried value is no reduction");
+        step = update->getOperand(update->getOperand(0) == carried)
+                   .getDefiningOp();
+        if (!isa_and_nonnull<tile::ReduceOp>(step) || !step->hasOneUse())
+          return fail(update, "a carried value is no reduction");
+        updates.insert(step);
+      }
+      steps.push_back(step);
+    }
+    for (Operation &op : loop.getBody()->without_terminator())
+      if (!updates.contains(&op) && failed(readOperation(&op)))
+        return failure();
+    for (auto [i, step] : llvm::enumerate(steps))
+      if (failed(readReduction(loop, i, step)))
+        return failure();
+    return success();
+  }
+
+  LogicalResult readReduction(scf::ForOp loop, unsigned index,
+                              Operation *step) {
+    Statistic found;
+    found.op = step;
+    Operation *update = loop.getYieldedValues()[index].getDefiningOp();
+    FailureOr<Expr *> init = lookup(loop.getInitArgs()[index]);
+    Type type = loop.getResult(index).getType();
+    if (auto dot = dyn_cast<tile::DotOp>(step)) {
+      if (dot.getAcc() != loop.getRegionIterArg(index))
+        return fail(step, "a carried value is no reduction");
+      found.over = dot.getOver();
+      found.product = dot.getProductAttr();
+      found.lhsType = dot.getLhs().getType();
+      found.rhsType = dot.getRhs().getType();
+      found.lhs = env.lookup(dot.getLhs());
+      found.rhs = env.lookup(dot.getRhs());
+    } else {
+      auto reduce = cast<tile::ReduceOp>(step);
+      found.kind = reduce.getKind();
+      found.over = reduce.getOver();
+      found.lhs = env.lookup(reduce.getOperand());
+      if (!combines(update, found.kind))
+        return fail(update, "a carried value is no reduction");
+    }
+    bool overLoop = llvm::is_contained(found.over, Attribute(nest.axis));
+    if (failed(init) || !isNeutral(*init, found.kind) || !overLoop)
+      return fail(loop, "a carried value does not start from nothing");
+    found.lhs = withoutTail(found.lhs, found.kind, found.lhsTailed);
+    if (found.rhs)
+      found.rhs = withoutTail(found.rhs, found.kind, found.rhsTailed);
+    else
+      // The row value has only the axes that its operand has.
+      type = graph.reduce(found.kind, found.lhs, found.over)->type;
+    found.leaf = graph.leaf(type, step->getLoc(), /*varies=*/false);
+    found.leaf->statistics.resize(nest.statistics.size() + 1);
+    found.leaf->statistics.set(nest.statistics.size());
+    env[loop.getResult(index)] = found.leaf;
+    nest.statistics.push_back(found);
+    return success();
+  }
+
+  static bool combines(Operation *op, ReduceKind kind) {
+    switch (kind) {
+    case ReduceKind::Sum:
+      return isa<arith::AddFOp, arith::AddIOp>(op);
+    case ReduceKind::Max:
+      return isa<arith::MaximumFOp, arith::MaxSIOp>(op);
+    case ReduceKind::Ref:
+      return isa<arith::MaxNumFOp, arith::MaximumFOp>(op);
+    case ReduceKind::Min:
+      return isa<arith::MinimumFOp, arith::MinSIOp>(op);
+    case ReduceKind::Any:
+      return isa<arith::OrIOp>(op);
+    case ReduceKind::All:
+      return isa<arith::AndIOp>(op);
+    }
+    return false;
+  }
+
+  /// Whether `expr` says that the loop's axis is within its range.
+  bool isTail(Expr *expr) {
+    if (expr == nest.tail)
+      return true;
+    if (!expr->is<arith::CmpIOp>() || expr->operands[1] != nest.upper ||
+        !expr->operands[0]->is<tile::IndexOp>() ||
+        expr->operands[0]->operands[0] != nest.induction)
+      return false;
+    auto predicate =
+        cast<arith::CmpIPredicateAttr>(expr->attributes.get("predicate"))
+            .getValue();
+    if (predicate != arith::CmpIPredicate::slt &&
+        predicate != arith::CmpIPredicate::ult)
+      return false;
+    nest.tail = expr;
+    return true;
+  }
+
+  /// A conjunction without the tail; `removed` says whether it was there.
+  /// Null: nothing else is left.
+  Expr *withoutTail(Expr *condition, bool &removed) {
+    if (isTail(condition)) {
+      removed = true;
+      return nullptr;
+    }
+    if (!condition->is<arith::AndIOp>())
+      return condition;
+    Expr *lhs = withoutTail(condition->operands[0], removed);
+    Expr *rhs = withoutTail(condition->operands[1], removed);
+    if (!lhs || !rhs)
+      return lhs ? lhs : rhs;
+    return removed ? graph.make<arith::AndIOp>({lhs, rhs}) : condition;
+  }
+
+  /// The operand of a reduction without the select that gives the neutral
+  /// element behind the end of the range.
+  Expr *withoutTail(Expr *operand, ReduceKind kind, bool &removed) {
+    if (kind == ReduceKind::Any && operand->is<arith::AndIOp>()) {
+      Expr *rest = withoutTail(operand, removed);
+      return rest ? rest : graph.boolean(true, operand->loc);
+    }
+    if (!operand->is<arith::SelectOp>() ||
+        !isNeutral(operand->operands[2], kind))
+      return operand;
+    Expr *rest = withoutTail(operand->operands[0], removed);
+    if (!removed)
+      return operand;
+    return rest ? graph.select(rest, operand->operands[1], operand->operands[2])
+                : operand->operands[1];
+  }
+
+  Graph &graph;
+  LoopNest &nest;
+  Region *kernelRegion = nullptr;
+  DenseMap<Value, Expr *> env;
+};
+
+} // namespace
+
+FailureOr<LoopNest> readLoops(tile::KernelOp kernel, Graph &graph,
+                              std::string &why, Operation *&where) {
+  LoopNest nest;
+  Reader reader(graph, nest);
+  if (failed(reader.read(kernel))) {
+    why = reader.why;
+    where = reader.where;
+    return failure();
+  }
+  return nest;
+}
+
+} // namespace attentile::fusion
