@@ -1,0 +1,90 @@
+//===- Evaluator.h - runs the steps of a program ----------------*- C++ -*-===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef ATTENTILE_REFERENCE_EVALUATOR_H
+#define ATTENTILE_REFERENCE_EVALUATOR_H
+
+#include "Bounded.h"
+#include "Program.h"
+
+namespace attentile::reference {
+
+/// The array of a step at the present point. `v` are floats, `i` integers and
+/// bools. `e` is empty where all is exact. `w` is the float with computed
+/// factors of products rounded, empty where that is `v`.
+struct Array {
+  std::vector<double> v, e, w;
+  std::vector<int64_t> i;
+  bool valid = false;
+  // Looked up once for each time it is computed; -1: not yet.
+  mutable int8_t finite = -1, tiny = -1;
+
+  Num num(size_t at) const { return {v[at], e.empty() ? 0 : e[at]}; }
+  Whole whole(size_t at) const { return {i[at], e.empty() ? 0 : e[at]}; }
+  double roundedAt(size_t at) const { return w.empty() ? v[at] : w[at]; }
+  bool isFinite() const;
+  /// Whether an exact element is subnormal in f32.
+  bool holdsTiny() const;
+};
+
+/// Where an output's elements go, shared by all threads: each element is
+/// written by one point.
+struct Sink {
+  std::vector<int64_t> sizes;
+  std::vector<double> values, bounds, rounded;
+  /// Sampled: the positions of what was evaluated, one list a point.
+  std::vector<std::vector<int64_t>> positions;
+  std::vector<std::vector<double>> sampledValues, sampledBounds, sampledRounded;
+};
+
+/// The state of one thread.
+class Evaluator {
+public:
+  Evaluator(const Inputs &inputs, const Program &program)
+      : inputs(inputs), program(program), arrays(program.steps.size()),
+        point(inputs.kernel.getIndexNames().size(), -1) {}
+
+  /// Computes all steps at a point of the outer axes; `number` is the point's
+  /// among those that are evaluated (for a sampled sink).
+  void run(llvm::ArrayRef<int64_t> outer, std::vector<Sink> *sinks,
+           bool sampled, size_t number);
+
+  const Array &last() const { return arrays.back(); }
+
+private:
+  void compute(const Step &step, Array &to);
+  void computeFloat(const Step &step, Array &to);
+  void computeWhole(const Step &step, Array &to);
+  void computeLeaf(const Step &step, Array &to);
+  void read(const Step &step, Array &to);
+  void select(const Step &step, Array &to);
+  void reduce(const Step &step, Array &to);
+  void softmax(const Step &step, Array &to);
+  void product(const Step &step, Array &to);
+  void slowProduct(const Step &step, Array &to);
+  void write(const Step &step, std::vector<Sink> &sinks, bool sampled,
+             size_t number);
+  template <typename Function>
+  void mapFloats(const Step &step, Array &to, Function function);
+  template <typename Function>
+  void mapWholes(const Step &step, Array &to, Function function);
+
+  const Array &operand(const Step &step, unsigned i) const {
+    return arrays[step.operands[i]];
+  }
+
+  const Inputs &inputs;
+  const Program &program;
+  std::vector<Array> arrays;
+  std::vector<int64_t> point; // of every axis; -1: an array axis
+};
+
+/// The quotient toward minus infinity, 0 for a divisor of 0.
+int64_t floorDivide(int64_t a, int64_t b);
+
+} // namespace attentile::reference
+
+#endif

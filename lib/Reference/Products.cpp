@@ -1,0 +1,237 @@
+//===- Products.cpp - sums of products ------------------------------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Nearly all of an attention's time. The bound of sum_k a b,
+//
+//   sum |a| e(b) + |b| e(a) + e(a) e(b)  +  (4 sqrt(k) + 1) u sum |a b|,
+//
+// is a sum of products too: with c = e(a) + (4 sqrt(k) + 1) u |a|, that is
+// sum c |b| + (|a| + e(a)) e(b), and the last is absent where b is read from
+// memory. So value and bound are two or three sums, over rows of memory.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Evaluator.h"
+
+namespace attentile::reference {
+
+namespace {
+/// A factor made ready: null pointers are absent.
+struct Prepared {
+  const double *v;
+  const double *e = nullptr; // e(x) with roundings and flushes
+  const double *w = nullptr; // rounded to the product's type
+  std::vector<double> eStorage, wStorage;
+};
+
+/// Where the three sums of a row go, or single numbers (step 0).
+struct Sums {
+  double *v, *e, *w;
+};
+
+/// One row of the loops: `count` elements along the last axis, with strides
+/// (0 or more) of the factors and the result.
+struct Row {
+  int64_t count, a, b, to;
+};
+} // namespace
+
+/// The factor's rounding and flush; the exact evaluation goes on unrounded.
+static Prepared prepare(const Array &array, const Factor &factor,
+                        const Step &step, const std::vector<Array> &arrays) {
+  Prepared prepared;
+  prepared.v = array.v.data();
+  size_t count = array.v.size();
+  bool rounds = !factor.roundedTerms.empty();
+  if (array.e.empty() && !rounds && !array.holdsTiny()) {
+    prepared.w = array.w.empty() ? array.v.data() : array.w.data();
+    return prepared;
+  }
+  prepared.eStorage.resize(count);
+  for (size_t i = 0; i < count; ++i) {
+    Num x = array.num(i);
+    double e = ofOperand(x);
+    for (const auto &[number, from] : factor.roundedTerms) {
+      Num term = arrays[number].num(from[i]);
+      if (term.v != 0 || term.e != 0)
+        e += halfUnit(step.type, term.v);
+    }
+    if (rounds && !(std::fabs(x.v) + e <= largest(step.type)))
+      e = kInf;
+    prepared.eStorage[i] = e;
+  }
+  prepared.e = prepared.eStorage.data();
+  if (rounds) {
+    prepared.wStorage.resize(count);
+    for (size_t i = 0; i < count; ++i)
+      prepared.wStorage[i] = roundTo(step.type, array.roundedAt(i));
+    prepared.w = prepared.wStorage.data();
+  } else {
+    prepared.w = array.w.empty() ? array.v.data() : array.w.data();
+  }
+  return prepared;
+}
+
+/// Sums along the row: `to` has stride 0, the factors 0 or 1.
+static void dotRow(const double *a, const double *c, const double *b,
+                   const Row &row, double *v, double *e) {
+#pragma clang fp reassociate(on)
+  double sum = 0, bound = 0;
+  if (row.a == 1 && row.b == 1) {
+    for (int64_t i = 0; i < row.count; ++i) {
+      sum += a[i] * b[i];
+      bound += c[i] * __builtin_fabs(b[i]);
+    }
+  } else {
+    for (int64_t i = 0; i < row.count; ++i) {
+      sum += a[i * row.a] * b[i * row.b];
+      bound += c[i * row.a] * __builtin_fabs(b[i * row.b]);
+    }
+  }
+  *v += sum;
+  *e += bound;
+}
+
+/// Adds to a row of results: a number times a row of b.
+static void axpyRow(double a, double c, const double *b, int64_t count,
+                    double *v, double *e) {
+  for (int64_t i = 0; i < count; ++i) {
+    v[i] += a * b[i];
+    e[i] += c * __builtin_fabs(b[i]);
+  }
+}
+
+/// Any strides.
+static void anyRow(const double *a, const double *c, const double *b,
+                   const Row &row, double *v, double *e) {
+  for (int64_t i = 0; i < row.count; ++i) {
+    v[i * row.to] += a[i * row.a] * b[i * row.b];
+    e[i * row.to] += c[i * row.a] * __builtin_fabs(b[i * row.b]);
+  }
+}
+
+static void addRow(const double *a, const double *c, const double *b,
+                   const Row &row, double *v, double *e) {
+  if (row.to == 0)
+    return dotRow(a, c, b, row, v, e);
+  if (row.to == 1 && row.a == 0 && row.b == 1)
+    return axpyRow(*a, *c, b, row.count, v, e);
+  anyRow(a, c, b, row, v, e);
+}
+
+/// Calls `body(offset of a, of b, of the result, row)` for every row.
+template <typename Body>
+static void forEachRow(const Step &step, const std::vector<int64_t> &a,
+                       const std::vector<int64_t> &b, Body body) {
+  size_t depth = step.loops.size();
+  for (int64_t extent : step.loops)
+    if (extent == 0)
+      return;
+  if (depth == 0)
+    return body(0, 0, 0, Row{1, 0, 0, 0});
+  std::vector<int64_t> outer(step.loops.begin(), step.loops.end() - 1);
+  std::vector<int64_t> index(outer.size());
+  Row row{step.loops.back(), a.back(), b.back(), step.resultStrides.back()};
+  do {
+    int64_t atA = 0, atB = 0, to = 0;
+    for (size_t i = 0; i < index.size(); ++i) {
+      atA += index[i] * a[i];
+      atB += index[i] * b[i];
+      to += index[i] * step.resultStrides[i];
+    }
+    body(atA, atB, to, row);
+  } while (nextIndex(index, outer));
+}
+
+void Evaluator::product(const Step &step, Array &to) {
+  const Array *arrayA = &arrays[step.factors[0].step];
+  const Array *arrayB = &arrays[step.factors[1].step];
+  if (!arrayA->isFinite() || !arrayB->isFinite())
+    return slowProduct(step, to);
+  const Factor *factorA = &step.factors[0], *factorB = &step.factors[1];
+  // b is the larger of two read factors, else the read one.
+  auto isRead = [](const Array &array, const Factor &factor) {
+    return array.e.empty() && factor.roundedTerms.empty();
+  };
+  bool readA = isRead(*arrayA, *factorA), readB = isRead(*arrayB, *factorB);
+  if (readA > readB ||
+      (readA == readB && arrayA->v.size() > arrayB->v.size())) {
+    std::swap(arrayA, arrayB);
+    std::swap(factorA, factorB);
+  }
+  Prepared a = prepare(*arrayA, *factorA, step, arrays);
+  Prepared b = prepare(*arrayB, *factorB, step, arrays);
+  double perTerm = (4 * std::sqrt(double(step.terms)) + 1) * kU;
+  std::vector<double> c(arrayA->v.size()), reach;
+  for (size_t i = 0; i < c.size(); ++i)
+    c[i] = perTerm * std::fabs(a.v[i]) + (a.e ? a.e[i] : 0);
+  if (b.e) {
+    reach.resize(c.size());
+    for (size_t i = 0; i < c.size(); ++i)
+      reach[i] = std::fabs(a.v[i]) + (a.e ? a.e[i] : 0);
+  }
+  bool rounded = a.w != a.v || b.w != b.v;
+  to.v.assign(step.count, 0);
+  to.e.assign(step.count, 0);
+  to.w.assign(rounded ? step.count : 0, 0);
+  std::vector<double> unused(step.count); // the bound of w, and of reach * e
+  forEachRow(step, factorA->strides, factorB->strides,
+             [&](int64_t atA, int64_t atB, int64_t at, const Row &row) {
+               addRow(a.v + atA, c.data() + atA, b.v + atB, row,
+                      to.v.data() + at, to.e.data() + at);
+               if (b.e)
+                 addRow(reach.data() + atA, reach.data() + atA, b.e + atB, row,
+                        unused.data() + at, to.e.data() + at);
+               if (rounded)
+                 addRow(a.w + atA, c.data() + atA, b.w + atB, row,
+                        to.w.data() + at, unused.data() + at);
+             });
+  for (int64_t i = 0; i < step.count; ++i) {
+    double e = to.e[i];
+    // Partial sums, at most e / perTerm, may overflow where the sum does not;
+    // terms below f32's normal range may be lost.
+    e = e > perTerm * kMax ? kInf : e > 0 ? e + step.terms * kTiny : 0;
+    Num x = finish(to.v[i], e, false);
+    to.v[i] = x.v;
+    to.e[i] = x.e;
+  }
+}
+
+/// The same, a term at a time: where factors are infinite, NaN or out.
+void Evaluator::slowProduct(const Step &step, Array &to) {
+  const Array &arrayA = arrays[step.factors[0].step];
+  const Array &arrayB = arrays[step.factors[1].step];
+  Prepared a = prepare(arrayA, step.factors[0], step, arrays);
+  Prepared b = prepare(arrayB, step.factors[1], step, arrays);
+  double perTerm = 4 * std::sqrt(double(step.terms)) * kU;
+  bool rounded = a.w != a.v || b.w != b.v;
+  to.v.assign(step.count, 0);
+  to.e.assign(step.count, 0);
+  to.w.assign(rounded ? step.count : 0, 0);
+  std::vector<uint8_t> out(step.count);
+  forEachRow(step, step.factors[0].strides, step.factors[1].strides,
+             [&](int64_t atA, int64_t atB, int64_t at, const Row &row) {
+               for (int64_t i = 0; i < row.count; ++i) {
+                 int64_t ia = atA + i * row.a, ib = atB + i * row.b;
+                 int64_t r = at + i * row.to;
+                 Num x = mul({a.v[ia], a.e ? a.e[ia] : 0},
+                             {b.v[ib], b.e ? b.e[ib] : 0}, step.tainted);
+                 to.v[r] += x.v;
+                 to.e[r] += x.e + perTerm * std::fabs(x.v);
+                 out[r] |= isOut(x);
+                 if (rounded)
+                   to.w[r] += a.w[ia] * b.w[ib];
+               }
+             });
+  for (int64_t i = 0; i < step.count; ++i) {
+    Num x = finish(to.v[i], to.e[i], out[i]);
+    to.v[i] = x.v;
+    to.e[i] = out[i] ? kInf : x.e;
+  }
+}
+
+} // namespace attentile::reference

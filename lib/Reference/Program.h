@@ -1,0 +1,187 @@
+//===- Program.h - an attn.kernel as a list of steps ------------*- C++ -*-===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Walking IR for each element would take minutes. So the values that some
+// statements need become steps in their order, and each step computes an array
+// at a time. The axes of the statements are of two kinds:
+//
+//   outer axes    are loops around all steps: at each point of b, h, m of an
+//                 attention, a step sees one number for each
+//   array axes    the others (n, d, e): a step's array runs over those that
+//                 its value depends on, the last one fastest
+//
+// A step is computed again only when an outer axis that it depends on moves,
+// so K[b, h, n, d] is read once for all m. Outer axes are those that no
+// reduction binds and that all large reductions have: scores have b h m n, the
+// output b h m e, so b h m. For `A[b, h, n] = sum[m](softmax[n](s))` they are
+// b h, and the scores of a head are an array over m and n.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ATTENTILE_REFERENCE_PROGRAM_H
+#define ATTENTILE_REFERENCE_PROGRAM_H
+
+#include "attentile/AxesAnalysis.h"
+#include "attentile/Reference.h"
+
+namespace attentile::reference {
+
+enum class Op : uint8_t {
+  // leaves
+  Constant,
+  Parameter,
+  Size,
+  Index,
+  Read,
+  // floats
+  AddF,
+  SubF,
+  SubRef,
+  MulF,
+  DivF,
+  NegF,
+  MaxF,
+  MinF,
+  MaxNumF,
+  MinNumF,
+  Fma,
+  Exp,
+  Exp2,
+  Log,
+  Log2,
+  Log1p,
+  Expm1,
+  Tanh,
+  Sqrt,
+  Rsqrt,
+  Sin,
+  Cos,
+  Abs,
+  Floor,
+  Ceil,
+  Pow,
+  RoundF,
+  // integers and bools
+  AddI,
+  SubI,
+  MulI,
+  FloorDiv,
+  FloorMod,
+  DivI,
+  RemI,
+  CeilDiv,
+  MaxI,
+  MinI,
+  And,
+  Or,
+  Xor,
+  AbsI,
+  TruncI,
+  // between them
+  CompareF,
+  CompareI,
+  Select,
+  ToFloat,
+  ToInt,
+  Copy,
+  // over axes
+  Reduce,
+  Product,
+  Softmax,
+  LogSumExp,
+  Write
+};
+
+enum class Kind : uint8_t { Float, Int, Bool };
+
+/// Where the elements of an operand are, seen from another array: one number
+/// for each of its elements. `same` and `scalar` need no list.
+struct Offsets {
+  enum { same, scalar, list } form = same;
+  std::vector<int32_t> at;
+
+  size_t operator[](size_t i) const {
+    return form == same ? i : form == scalar ? 0 : at[i];
+  }
+};
+
+/// A factor of a product, and how it enters.
+struct Factor {
+  unsigned step;
+  /// The computed terms whose rounding to the product's type counts: the
+  /// factor, or both sides of a difference of softmaxes; seen from the factor.
+  /// Empty: it enters exactly.
+  std::vector<std::pair<unsigned, Offsets>> roundedTerms;
+  /// Strides along the product's loops.
+  std::vector<int64_t> strides;
+};
+
+struct Step {
+  Op op;
+  Kind kind;
+  std::vector<unsigned> operands;
+  /// The operands' elements, seen from this step's array (from the loops of
+  /// `outer` and `inner` for reductions).
+  std::vector<Offsets> from;
+  attn::Axes axes;                 // all axes of the value
+  std::vector<unsigned> arrayAxes; // those of its array
+  std::vector<int64_t> extents;    // of arrayAxes
+  int64_t count = 1;               // elements of the array
+  bool tainted = false;            // may come from an inf or NaN in memory
+  unsigned lastUse = 0;            // the last step that needs it
+
+  // What some operations have more:
+  double number = 0; // Constant
+  int64_t whole = 0; // Constant; number of a Parameter, Size or
+                     // Index; predicate of a Compare; TruncI
+  ElementType type = ElementType::F32; // RoundF, Read, product's, Write
+  unsigned tensor = 0;                 // Read, Write
+  attn::ReduceKind reduce = attn::ReduceKind::Sum;
+  std::vector<int64_t> outer, inner;     // reductions: offsets in the operand
+                                         // of each result, of each term
+  std::vector<int64_t> outerTo, innerTo; // Softmax: the same in the result
+  std::vector<int64_t> loops;            // Product: extents, last fastest
+  std::vector<int64_t> resultStrides;    // Product
+  int64_t terms = 1;                     // of a reduction
+  std::vector<Factor> factors;           // Product
+};
+
+/// The steps for some statements that share their outer axes.
+struct Program {
+  std::vector<Step> steps;
+  std::vector<unsigned> outerAxes;
+  std::vector<int64_t> outerExtents;
+  /// Multiply-adds of sums at one point of the outer axes.
+  int64_t work = 0;
+
+  /// The number of points of the outer axes.
+  int64_t points() const {
+    int64_t count = 1;
+    for (int64_t extent : outerExtents)
+      count *= extent;
+    return count;
+  }
+};
+
+/// What a kernel is evaluated on.
+struct Inputs {
+  mutable attn::KernelOp kernel; // a handle, whose accessors are not const
+  llvm::ArrayRef<HostTensor> ins;
+  llvm::ArrayRef<int64_t> sizes;
+  /// Of each input, whether it holds an infinity or NaN.
+  std::vector<bool> tainted;
+};
+
+/// The programs of all attn.write of the kernel's block.
+llvm::Expected<std::vector<Program>> buildPrograms(const Inputs &inputs);
+
+/// The steps of one value of sizes and scalars only; the last step is it.
+llvm::Expected<Program> buildScalarProgram(const Inputs &inputs,
+                                           mlir::Value value);
+
+} // namespace attentile::reference
+
+#endif
