@@ -5,14 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Does: attn.floordiv and attn.floormod to arith. Expects: scalars or vectors.
-// Leaves: no operation of the attn dialect of these two. Does not handle: the
+// Does: attn.floordiv and attn.floormod to arith, and arith's own rounding
+// divisions to its truncating one. Expects: scalars or vectors. Leaves: no
+// division but arith.divsi and its kin. Does not handle: the
 // vector division that machines lack; LLVM does that lane by lane.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Attn/Attn.h"
 #include "attentile/Native/Passes.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
@@ -124,6 +126,7 @@ struct AttnExpandIntegerDivision
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<ExpandFloorDiv, ExpandFloorMod>(&getContext());
+    arith::populateCeilFloorDivExpandOpsPatterns(patterns);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
 };

@@ -6,6 +6,26 @@
 
 include "mlir/Pass/PassBase.td"
 
+def TileToHost : Pass<"tile-to-host", "::mlir::ModuleOp"> {
+  let summary = "adds the functions that a caller asks before it runs kernels";
+  let description = [{
+    From what a tile.program holds besides kernels it makes functions of the
+    array of argument slots (attentile/Native/ArgSlots.h): `NAME_check` (0, or
+    1 + the index of the first assumption that does not hold),
+    `NAME_default_SCALAR` for every default (an f32 or i64), `NAME_workspace_K`, the elements of
+    the K-th workspace, and `KERNEL_cells`, the programs of a kernel's grid.
+    Runs before tile-to-loops, and leaves the program as it is.
+
+    ```mlir
+    attn.default %scale = %inv : f32, f32
+    // adds
+    func.func @causal_default_scale(%args: !llvm.ptr) -> f32
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::LLVM::LLVMDialect"];
+}
+
 def AttnExpandIntegerDivision : Pass<"attn-expand-integer-division"> {
   let summary = "lowers total integer division to arith";
   let description = [{
@@ -20,5 +40,53 @@ def AttnExpandIntegerDivision : Pass<"attn-expand-integer-division"> {
     %q = arith.shrsi %a, %c3 : index
     ```
   }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def NativeExpandMath : Pass<"native-expand-math", "::mlir::ModuleOp"> {
+  let summary = "expands mathematics to arithmetic";
+  let description = [{
+    Left alone, `math.exp2` of a vector becomes a call of exp2f for every lane.
+    This pass writes exp2, exp, log2, log, tanh (within 2 units of the last
+    place), sin, cos (within 2^-23 absolute) and powf on f32 scalars and vectors
+    out as arithmetic. Results below 2^-126 become 0, so that no subnormal
+    reaches a product. sin and cos of more than 8192 call the library, in a
+    function of their own.
+
+    ```mlir
+    %p = math.exp2 %x : vector<8xf32>
+    // becomes
+    %t = arith.addf %x, %c12582912 : vector<8xf32>   // rounds; the power of two in its last bits
+    %r = arith.subf %t, %c12582912 : vector<8xf32>
+    %f = arith.subf %x, %r : vector<8xf32>
+    ...                                              // 2^f by six math.fma
+    ```
+  }];
+  let options = [
+    Option<"hasFma", "fma", "bool", "true", "the machine has fused multiply-add">,
+    Option<"hasRounding", "rounding", "bool", "true", "the machine rounds to whole numbers">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+}
+
+def NativeExpandNarrowFloats : Pass<"native-expand-narrow-floats"> {
+  let summary = "expands conversions of 16-bit floats to integer arithmetic";
+  let description = [{
+    Conversions from f32 to bf16, and between f16 and f32 where the machine has
+    no instruction for them, would be library calls, one a lane. They round to
+    nearest even and keep NaN.
+
+    ```mlir
+    %y = arith.truncf %x : vector<8xf32> to vector<8xbf16>
+    // becomes
+    %bits = arith.bitcast %x : vector<8xf32> to vector<8xi32>
+    ...                                              // rounds the lower half away
+    %y = arith.bitcast %half : vector<8xi16> to vector<8xbf16>
+    ```
+  }];
+  let options = [
+    Option<"hasF16", "f16", "bool", "true", "the machine converts f16">
+  ];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }

@@ -9,6 +9,7 @@
 #include "Tile/Tile.h"
 #include "attentile/Loops/Passes.h"
 #include "attentile/Native/Passes.h"
+#include "attentile/Native/Pipeline.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
@@ -22,6 +23,7 @@ int main(int argc, char **argv) {
   mlir::registerAllPasses();
   attentile::registerAttentileLoopsPasses();
   attentile::registerAttentileNativePasses();
+  attentile::registerNativePipelines();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "attentile's optimizer\n", registry));
 }
