@@ -35,32 +35,32 @@ static ElementType elementTypeOf(Type type) {
   return ElementType::I64; // index too
 }
 
-static SizeExpr sizeExprOf(AffineExpr expr) {
-  SizeExpr result;
+static ExtentExpr sizeExprOf(AffineExpr expr) {
+  ExtentExpr result;
   if (auto constant = dyn_cast<AffineConstantExpr>(expr)) {
     result.value = constant.getValue();
     return result;
   }
   if (auto symbol = dyn_cast<AffineSymbolExpr>(expr)) {
-    result.kind = SizeExpr::Size;
+    result.kind = ExtentExpr::Size;
     result.value = symbol.getPosition();
     return result;
   }
   switch (expr.getKind()) {
   case AffineExprKind::Add:
-    result.kind = SizeExpr::Add;
+    result.kind = ExtentExpr::Add;
     break;
   case AffineExprKind::Mul:
-    result.kind = SizeExpr::Mul;
+    result.kind = ExtentExpr::Mul;
     break;
   case AffineExprKind::FloorDiv:
-    result.kind = SizeExpr::FloorDiv;
+    result.kind = ExtentExpr::FloorDiv;
     break;
   case AffineExprKind::Mod:
-    result.kind = SizeExpr::FloorMod;
+    result.kind = ExtentExpr::FloorMod;
     break;
   default:
-    result.kind = SizeExpr::CeilDiv;
+    result.kind = ExtentExpr::CeilDiv;
     break;
   }
   auto binary = cast<AffineBinaryOpExpr>(expr);
@@ -137,7 +137,7 @@ static int64_t floorDivide(int64_t a, int64_t b) {
   return quotient - (a % b != 0 && (a < 0) != (b < 0));
 }
 
-int64_t SizeExpr::evaluate(const std::vector<int64_t> &sizes) const {
+int64_t ExtentExpr::evaluate(const std::vector<int64_t> &sizes) const {
   if (kind == Constant)
     return value;
   if (kind == Size)
@@ -157,7 +157,7 @@ int64_t SizeExpr::evaluate(const std::vector<int64_t> &sizes) const {
   }
 }
 
-std::string SizeExpr::print(const std::vector<std::string> &names,
+std::string ExtentExpr::print(const std::vector<std::string> &names,
                             const Divide &divide) const {
   if (kind == Constant)
     return std::to_string(value);
@@ -175,7 +175,7 @@ std::string SizeExpr::print(const std::vector<std::string> &names,
   }
 }
 
-std::string SizeExpr::print(const std::vector<std::string> &names) const {
+std::string ExtentExpr::print(const std::vector<std::string> &names) const {
   return print(names,
                [](Kind kind, const std::string &a, const std::string &b) {
                  const char *op = kind == FloorMod ? " % " : " / ";
@@ -195,7 +195,7 @@ bool ProgramInfo::deduceSizes(const std::vector<const HostTensor *> &arguments,
   for (size_t p = 0; p < parameters.size(); ++p) {
     if (!parameters[p].isTensor)
       continue;
-    const std::vector<SizeExpr> &shape = parameters[p].shape;
+    const std::vector<ExtentExpr> &shape = parameters[p].shape;
     if (arguments[p]->sizes.size() != shape.size()) {
       error = "expected '" + parameters[p].name + "' of rank " +
               std::to_string(shape.size()) + ", got rank " +
@@ -209,7 +209,7 @@ bool ProgramInfo::deduceSizes(const std::vector<const HostTensor *> &arguments,
                 ", got " + std::to_string(actual);
         return false;
       }
-      if (shape[d].kind != SizeExpr::Size)
+      if (shape[d].kind != ExtentExpr::Size)
         continue;
       int64_t &value = values[shape[d].value];
       std::string &first = origin[shape[d].value];
@@ -231,7 +231,7 @@ bool ProgramInfo::deduceSizes(const std::vector<const HostTensor *> &arguments,
     }
   for (size_t p = 0; p < parameters.size(); ++p)
     for (size_t d = 0; d < parameters[p].shape.size(); ++d) {
-      const SizeExpr &extent = parameters[p].shape[d];
+      const ExtentExpr &extent = parameters[p].shape[d];
       int64_t expected = extent.evaluate(values);
       if (arguments[p]->sizes[d] != expected) {
         error = "expected " + extent.print(sizes) + " = " +

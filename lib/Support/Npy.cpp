@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "attentile/Npy.h"
+#include "attentile/WriteFile.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/raw_ostream.h"
 #include <cstring>
 
 using llvm::Error;
@@ -352,22 +352,10 @@ static void writeElements(llvm::raw_ostream &os, const HostTensor &tensor) {
 }
 
 Error writeNpy(StringRef path, const HostTensor &tensor) {
-  Error error = llvm::writeToOutput(path, [&](llvm::raw_ostream &os) -> Error {
+  return writeFile(path, [&](llvm::raw_ostream &os) {
     os << npyHeader(tensor.type, tensor.sizes);
     writeElements(os, tensor);
-    os.flush();
-    // Left unread, a full disk would end the program in the destructor.
-    if (auto *file = dynamic_cast<llvm::raw_fd_ostream *>(&os))
-      if (std::error_code code = file->error()) {
-        file->clear_error();
-        return llvm::errorCodeToError(code);
-      }
-    return Error::success();
   });
-  if (error)
-    return refuse("cannot write '" + path +
-                  "': " + llvm::toString(std::move(error)));
-  return Error::success();
 }
 
 } // namespace attentile

@@ -30,11 +30,11 @@ class ProgramOp;
 
 /// An extent: an expression of the program's run-time sizes. Division rounds
 /// toward minus infinity and gives 0 for a divisor of 0.
-struct SizeExpr {
+struct ExtentExpr {
   enum Kind { Constant, Size, Add, Mul, FloorDiv, FloorMod, CeilDiv };
   Kind kind = Constant;
   int64_t value = 0; ///< of a constant, or the number of the size
-  std::vector<SizeExpr> operands;
+  std::vector<ExtentExpr> operands;
 
   int64_t evaluate(const std::vector<int64_t> &sizes) const;
 
@@ -54,7 +54,7 @@ struct ParameterInfo {
   bool isOutput = false;
   bool hasDefault = false;     ///< a scalar that the caller may leave out
   unsigned slot = 0;           ///< see ArgSlots.h
-  std::vector<SizeExpr> shape; ///< empty for a scalar
+  std::vector<ExtentExpr> shape; ///< empty for a scalar
 };
 
 struct KernelInfo {

@@ -1,0 +1,52 @@
+//===- Pipeline.h - the passes, in order ------------------------*- C++ -*-===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef ATTENTILE_PIPELINE_H
+#define ATTENTILE_PIPELINE_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include <string>
+#include <vector>
+
+namespace mlir {
+class OpPassManager;
+class PassManager;
+} // namespace mlir
+
+namespace attentile {
+
+/// What a user may change about the passes.
+struct PipelineOptions {
+  /// Flags of optimising passes that do not run. With all of them off the
+  /// result is still right.
+  std::vector<std::string> disabledPasses;
+  /// FlashAttention-1's form: the sums are normalised at each step.
+  bool normalizeEachStep = false;
+  /// Sizes of tiles, each as `m=64`; those that are not named are the
+  /// schedule's or the compiler's.
+  std::vector<std::string> tileSizes;
+
+  bool isEnabled(llvm::StringRef flag) const;
+  /// The optimising passes behind `flag` off too: the program as it stands
+  /// after that pass, for `check --each-pass`.
+  PipelineOptions upTo(llvm::StringRef flag) const;
+};
+
+/// The flags of the passes that can be switched off, in run order.
+llvm::ArrayRef<llvm::StringRef> optimizingPasses();
+
+/// From the formula to tile loops: everything from the module that the front
+/// end emits (attn.kernel) to one that native code is made of (tile.program).
+void buildTilePipeline(mlir::OpPassManager &pm, const PipelineOptions &options);
+
+/// Applies MLIR's own flags (--mlir-print-ir-after-all, --mlir-timing ...), as
+/// far as the tool registered them.
+void configurePassManager(mlir::PassManager &pm);
+
+} // namespace attentile
+
+#endif

@@ -1,0 +1,68 @@
+//===- Options.h - what a user asks of the driver ---------------*- C++ -*-===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef ATTENTILE_LIB_DRIVER_OPTIONS_H
+#define ATTENTILE_LIB_DRIVER_OPTIONS_H
+
+#include "attentile/Pipeline.h"
+#include <string>
+#include <vector>
+
+namespace attentile {
+
+/// How the driver ends (DESIGN, section 2).
+enum ExitCode : int {
+  exitSuccess = 0,
+  exitWrongProgram = 1, ///< or a broken constraint, a failed check
+  exitWrongCall = 2,    ///< flags, files
+};
+
+/// NAME=FILE of --in and --out.
+struct NamedFile {
+  std::string name, path;
+};
+
+/// What every command takes.
+struct CommonOptions {
+  std::string source;            ///< the .attn file; "-" is standard input
+  std::vector<std::string> bind; ///< each as D=128,T=bf16
+  std::string kernel, schedule;
+  std::string cpu = "native";
+  bool jsonDiagnostics = false;
+  PipelineOptions pipeline;
+};
+
+struct RunCommandOptions : CommonOptions {
+  std::vector<NamedFile> inputs, outputs;
+  std::string saveInputs; ///< a folder; empty: not saved
+  uint64_t seed = 1;
+  unsigned threads = 0; ///< 0: as many as the processor affinity has
+  unsigned repeat = 1;
+  bool verify = false;
+  bool checkBounds = false;
+};
+
+struct CompileCommandOptions : CommonOptions {
+  /// What to write. Default: an object file and the C header beside it.
+  enum Emit { ObjectAndHeader, AST, Attn, Tile, LLVM, Object, Header };
+  Emit emit = ObjectAndHeader;
+  std::string output;
+};
+
+struct CheckCommandOptions : CommonOptions {
+  uint64_t seed = 1;
+  unsigned threads = 0;
+  bool eachPass = false;
+  bool full = false;
+};
+
+int runCommand(const RunCommandOptions &options);
+int compileCommand(const CompileCommandOptions &options);
+int checkCommand(const CheckCommandOptions &options);
+
+} // namespace attentile
+
+#endif

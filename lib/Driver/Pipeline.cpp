@@ -1,0 +1,104 @@
+//===- Pipeline.cpp - the table of contents -------------------------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Read this first: every stage of the compiler, in order, with what it
+// establishes. The front end makes the module that the first stage starts from;
+// lib/Native takes the last one's to machine code.
+//
+//===----------------------------------------------------------------------===//
+
+#include "attentile/Pipeline.h"
+#include "Tile/Tile.h"
+#include "attentile/Loops/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace attentile {
+
+static constexpr llvm::StringRef kOptimizing[] = {
+    "canonicalize",
+    "cse",
+    "tile-fuse-online-softmax",
+    "loop-invariant-code-motion",
+};
+
+llvm::ArrayRef<llvm::StringRef> optimizingPasses() { return kOptimizing; }
+
+bool PipelineOptions::isEnabled(llvm::StringRef flag) const {
+  return !llvm::is_contained(disabledPasses, flag);
+}
+
+PipelineOptions PipelineOptions::upTo(llvm::StringRef flag) const {
+  PipelineOptions result = *this;
+  bool behind = false;
+  for (llvm::StringRef pass : kOptimizing) {
+    if (behind && isEnabled(pass))
+      result.disabledPasses.push_back(pass.str());
+    behind |= pass == flag;
+  }
+  return result;
+}
+
+/// Folds constants and merges common terms, at either level.
+static void simplify(OpPassManager &pm, const PipelineOptions &options) {
+  if (options.isEnabled("canonicalize"))
+    pm.addPass(createCanonicalizerPass());
+  if (options.isEnabled("cse"))
+    pm.addPass(createCSEPass());
+}
+
+/// The formula, with sizes that are known folded into it, each term once.
+static void buildFormulaStage(OpPassManager &pm,
+                              const PipelineOptions &options) {
+  simplify(pm, options);
+}
+
+/// A list of grids over tiles: no softmax, no index notation; one loop over
+/// tiles for each depth of reductions, each recomputing the scores.
+static void buildTilingStage(OpPassManager &pm,
+                             const PipelineOptions &options) {
+  pm.addPass(createAttnLowerSoftmax());
+  pm.addPass(createAttnFormGrids());
+  AttnToTileOptions tiling;
+  tiling.tileSizes.assign(options.tileSizes.begin(), options.tileSizes.end());
+  pm.addPass(createAttnToTile(tiling));
+  pm.addPass(createTileVerify());
+}
+
+/// The program that runs: one loop over the keys that keeps running statistics,
+/// over the blocks that some row sees, without work that each iteration would
+/// repeat.
+static void buildLoopStage(OpPassManager &pm, const PipelineOptions &options) {
+  simplify(pm, options);
+  // Before skipping: bounds are found for the fused loop, once.
+  if (options.isEnabled("tile-fuse-online-softmax")) {
+    TileFuseOnlineSoftmaxOptions fusion;
+    fusion.normalize =
+        options.normalizeEachStep ? Normalize::EachStep : Normalize::Late;
+    pm.addPass(createTileFuseOnlineSoftmax(fusion));
+    simplify(pm, options);
+  }
+  if (options.isEnabled("loop-invariant-code-motion"))
+    pm.addPass(createLoopInvariantCodeMotionPass());
+  pm.addPass(createTileVerify());
+}
+
+void buildTilePipeline(OpPassManager &pm, const PipelineOptions &options) {
+  buildFormulaStage(pm, options);
+  buildTilingStage(pm, options);
+  buildLoopStage(pm, options);
+}
+
+void configurePassManager(PassManager &pm) {
+  (void)applyPassManagerCLOptions(pm);
+  applyDefaultTimingPassManagerCLOptions(pm);
+}
+
+} // namespace attentile
