@@ -43,6 +43,46 @@ def AttnExpandIntegerDivision : Pass<"attn-expand-integer-division"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def TileToLoops : Pass<"tile-to-loops", "::mlir::ModuleOp"> {
+  let summary = "lowers tile kernels to functions with loops and vectors";
+  let description = [{
+    Makes of each `tile.kernel` a function that runs a range of its grid's
+    cells (attentile/Native/ArgSlots.h has the arguments). Tiles become buffers
+    in one block of scratch; nothing is allocated.
+
+    The axis that the grid tiles (m, the rows) runs along vectors and is stored
+    innermost: the scores are computed transposed, S^T[n, m], so that maxima and
+    sums over n are vertical, K and V are read by broadcast where they lie, and
+    the only tile that is transposed is the loop-invariant Q. Products are
+    register-blocked; chains of element-wise operations and reductions become
+    one nest.
+
+    ```mlir
+    %s = tile.dot %q, %k over ["d"] product f32 : ...
+    %mx = tile.reduce max %s over ["n"] : ...
+    // becomes
+    scf.for %m = %c0 to %c64 step %c16 {
+      scf.for %n = %c0 to %c64 step %c4 {
+        %s:8 = scf.for %d = %c0 to %c64 step %c1 iter_args(...) {
+          ... vector.fma %k0, %q0, %acc0 : vector<8xf32> ...
+        }
+        ... vector.store %s#0, %S[%n, %m] : memref<64x64xf32>, vector<8xf32> ...
+      }
+    }
+    scf.for %m = %c0 to %c64 step %c16 {
+      %mx:2 = scf.for %n = %c0 to %c64 step %c1 iter_args(...) { ... }
+    }
+    ```
+  }];
+  let options = [
+    Option<"vectorBits", "vector-bits", "unsigned", "256", "Width of a vector register: 128, 256 or 512">,
+    Option<"countBlocks", "count-blocks", "bool", "false", "Count the blocks that loops visit">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect", "::attentile::attn::AttnDialect"];
+}
+
 def NativeExpandMath : Pass<"native-expand-math", "::mlir::ModuleOp"> {
   let summary = "expands mathematics to arithmetic";
   let description = [{

@@ -7,6 +7,12 @@
 #ifndef ATTENTILE_NATIVE_PASSES_H
 #define ATTENTILE_NATIVE_PASSES_H
 
+#include "Attn/Attn.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Pass/Pass.h"
 
 namespace attentile {

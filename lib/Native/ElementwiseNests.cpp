@@ -1,0 +1,268 @@
+//===- ElementwiseNests.cpp - element-wise chains and reductions ----------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A group is one loop over vectors of its axis; inside, its nests in order.
+// Values over the vector axis alone stay in registers between the nests:
+//
+//   for m in vectors:
+//     mx = for n: max(mx, s[n, m] * c)
+//     r  = ref(mx), a = exp2(...)                      // no loop
+//     t  = for n: p = exp2(s[n, m] * c - r), store p[n, m], t += p
+//     store what later steps need of mx, a, l * a + t
+//
+//===----------------------------------------------------------------------===//
+
+#include "PointEmitter.h"
+
+using namespace mlir;
+
+namespace attentile::native {
+namespace {
+
+/// Vectors of the vector axis that a group handles at once, for the sake of
+/// loop overhead and latency.
+constexpr unsigned kParts = 2;
+
+class GroupEmitter {
+public:
+  GroupEmitter(KernelEmitter &kernel, const NestGroup &group)
+      : k(kernel), b(kernel.b), loc(kernel.loc), group(group) {
+    for (const Root &root : group.roots)
+      if (!root.isCopy)
+        rootOf[root.value] = &root;
+  }
+
+  void emit() {
+    if (!group.vector)
+      return emitStripe(nullptr, 1, 1);
+    unsigned lanes = k.plan.getLanes(group.vectorSize, group.wide);
+    unsigned parts = kParts;
+    while (group.vectorSize % (lanes * parts) != 0)
+      --parts;
+    auto loop = scf::ForOp::create(
+        b, loc, k.index(0), k.index(group.vectorSize), k.index(lanes * parts));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    emitStripe(loop.getInductionVar(), lanes, parts);
+  }
+
+private:
+  KernelEmitter &k;
+  OpBuilder &b;
+  Location loc;
+  const NestGroup &group;
+  PointEmitter *point = nullptr;
+  DenseMap<Value, const Root *> rootOf;
+  /// Running values of the reductions that are under way.
+  llvm::MapVector<const Root *, SmallVector<Value>> running;
+
+  static bool isReduction(const Root &root) { return !root.over.empty(); }
+  static Type elementOf(const Root &root) {
+    return tile::getElementType(root.value.getType());
+  }
+
+  void emitStripe(Value offset, unsigned lanes, unsigned parts) {
+    PointEmitter stripe(k, group.vector, offset, lanes, parts);
+    point = &stripe;
+    int current = -1;
+    stripe.computesHere = [&](Value value) {
+      const Root *root = rootOf.lookup(value);
+      return root && !isReduction(*root) &&
+             (root->nest < 0 || root->nest == current);
+    };
+    for (auto [number, nest] : llvm::enumerate(group.nests)) {
+      current = number;
+      emitLoops(nest, 0);
+    }
+    // Stores come last: rows of this stripe are read until here.
+    SmallVector<std::pair<const Root *, Lanes>> results;
+    for (const Root &root : group.roots)
+      if (root.kept.empty() && (root.nest < 0 || isReduction(root)))
+        results.push_back({&root, stripe.get(root.value)});
+    for (auto &[root, value] : results) {
+      if (!tile::isTile(root->value.getType()))
+        k.setScalar(root->value, stripe.scalarOf(value, elementOf(*root)));
+      else if (root->buffer >= 0)
+        stripe.store(root->buffer, value, elementOf(*root));
+    }
+  }
+
+  /// Emits loop `depth` of a nest and all inside it.
+  void emitLoops(const Nest &nest, unsigned depth) {
+    if (depth == nest.loops.size())
+      return emitBody(nest);
+    auto startsHere = [&](const Root &root) {
+      return isReduction(root) && nest.loops.size() - root.over.size() == depth;
+    };
+    for (unsigned i : nest.roots)
+      if (startsHere(group.roots[i]))
+        running[&group.roots[i]] = start(group.roots[i]);
+    SmallVector<Value> inits;
+    for (auto &[root, values] : running)
+      llvm::append_range(inits, values);
+    auto loop = scf::ForOp::create(
+        b, loc, k.index(0), k.index(nest.loops[depth].size), k.index(1), inits);
+    auto take = [&](ValueRange values) {
+      for (auto &[root, current] : running) {
+        current.assign(values.begin(), values.begin() + current.size());
+        values = values.drop_front(current.size());
+      }
+    };
+    take(loop.getRegionIterArgs());
+    b.setInsertionPointToStart(loop.getBody());
+    point->push(nest.loops[depth].axis, loop.getInductionVar(), loop);
+    emitLoops(nest, depth + 1);
+    if (!inits.empty()) {
+      SmallVector<Value> yields;
+      for (auto &[root, values] : running)
+        llvm::append_range(yields, values);
+      scf::YieldOp::create(b, loc, yields);
+    }
+    point->pop();
+    b.setInsertionPointAfter(loop);
+    take(loop.getResults());
+    for (unsigned i : nest.roots)
+      if (const Root &root = group.roots[i]; startsHere(root))
+        finish(root);
+  }
+
+  void emitBody(const Nest &nest) {
+    SmallVector<std::pair<const Root *, Lanes>> results;
+    for (unsigned i : nest.roots) {
+      const Root &root = group.roots[i];
+      if (isReduction(root))
+        accumulate(root);
+      else
+        results.push_back({&root, point->get(root.value)});
+    }
+    for (auto &[root, value] : results)
+      if (root->buffer >= 0)
+        point->store(root->buffer, value, elementOf(*root));
+  }
+
+  void finish(const Root &root) {
+    Lanes result;
+    if (group.vector)
+      result.parts.assign(running[&root]);
+    else
+      result = point->uniform(running[&root].front());
+    running.erase(&root);
+    if (root.kept.empty())
+      point->remember(root.value, result);
+    else if (root.buffer >= 0)
+      point->store(root.buffer, result, elementOf(root));
+  }
+
+  /// The neutral element, or a product's accumulator.
+  SmallVector<Value> start(const Root &root) {
+    SmallVector<Value> values;
+    Operation *op = root.value.getDefiningOp();
+    auto dot = dyn_cast<tile::DotOp>(op);
+    Type element = elementOf(root);
+    if (dot && dot.getAcc()) {
+      Lanes acc = point->get(dot.getAcc());
+      for (unsigned i = 0; i < point->getParts(); ++i)
+        values.push_back(point->part(acc, i, element));
+      return values;
+    }
+    attn::ReduceKind kind =
+        dot ? attn::ReduceKind::Sum : cast<tile::ReduceOp>(op).getKind();
+    TypedAttr neutral = getNeutral(kind, element);
+    Type type = point->vectorOf(neutral.getType());
+    if (auto shaped = dyn_cast<VectorType>(type))
+      neutral = DenseElementsAttr::get(shaped, Attribute(neutral));
+    values.assign(point->getParts(),
+                  arith::ConstantOp::create(b, loc, neutral));
+    return values;
+  }
+
+  TypedAttr getNeutral(attn::ReduceKind kind, Type element) {
+    bool isMax = kind == attn::ReduceKind::Max || kind == attn::ReduceKind::Ref;
+    bool isMin = kind == attn::ReduceKind::Min;
+    if (element.isInteger(1))
+      return b.getBoolAttr(kind == attn::ReduceKind::All || isMin);
+    if (auto type = dyn_cast<FloatType>(element)) {
+      if (!type.isF32())
+        type = b.getF32Type();
+      return b.getFloatAttr(type, isMax ? -INFINITY : isMin ? INFINITY : 0.0);
+    }
+    unsigned width = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
+    APInt value = isMax   ? APInt::getSignedMinValue(width)
+                  : isMin ? APInt::getSignedMaxValue(width)
+                          : APInt(width, 0);
+    return b.getIntegerAttr(element, value);
+  }
+
+  void accumulate(const Root &root) {
+    Operation *op = root.value.getDefiningOp();
+    SmallVector<Lanes> operands;
+    SmallVector<Type> elements;
+    auto dot = dyn_cast<tile::DotOp>(op);
+    SmallVector<Value> factors(op->getOperands());
+    factors.resize(dot ? 2 : 1); // a product's accumulator is in already
+    for (Value operand : factors) {
+      operands.push_back(point->get(operand));
+      Type element = tile::getElementType(operand.getType());
+      elements.push_back(isa<FloatType>(element) ? b.getF32Type() : element);
+    }
+    auto &values = running[&root];
+    for (unsigned i = 0; i < values.size(); ++i) {
+      Value x = point->part(operands[0], i, elements[0]);
+      if (dot) {
+        Value y = point->part(operands[1], i, elements[1]);
+        values[i] = multiplyAdd(x, y, values[i]);
+      } else {
+        values[i] = combine(cast<tile::ReduceOp>(op).getKind(), values[i], x);
+      }
+    }
+  }
+
+  Value multiplyAdd(Value x, Value y, Value acc) {
+    if (isa<VectorType>(x.getType()))
+      return vector::FMAOp::create(b, loc, x, y, acc);
+    return arith::AddFOp::create(b, loc, arith::MulFOp::create(b, loc, x, y),
+                                 acc);
+  }
+
+  Value combine(attn::ReduceKind kind, Value acc, Value x) {
+    Type element = getElementTypeOrSelf(acc.getType());
+    bool isFloat = isa<FloatType>(element);
+    switch (kind) {
+    case attn::ReduceKind::Sum:
+      if (isFloat)
+        return arith::AddFOp::create(b, loc, acc, x);
+      return arith::AddIOp::create(b, loc, acc, x);
+    case attn::ReduceKind::Max:
+      if (isFloat)
+        return arith::MaximumFOp::create(b, loc, acc, x);
+      return arith::MaxSIOp::create(b, loc, acc, x);
+    case attn::ReduceKind::Min:
+      if (isFloat)
+        return arith::MinimumFOp::create(b, loc, acc, x);
+      return arith::MinSIOp::create(b, loc, acc, x);
+    case attn::ReduceKind::Any:
+      return arith::OrIOp::create(b, loc, acc, x);
+    case attn::ReduceKind::All:
+      return arith::AndIOp::create(b, loc, acc, x);
+    case attn::ReduceKind::Ref: {
+      // One instruction; a reference may ignore NaN.
+      Value greater =
+          arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, acc, x);
+      return arith::SelectOp::create(b, loc, greater, acc, x);
+    }
+    }
+    llvm_unreachable("all kinds are above");
+  }
+};
+
+} // namespace
+
+void KernelEmitter::emitGroup(const NestGroup &group) {
+  GroupEmitter(*this, group).emit();
+}
+
+} // namespace attentile::native

@@ -1,0 +1,396 @@
+//===- PointEmitter.cpp - the value of an expression at one point ---------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PointEmitter.h"
+
+using namespace mlir;
+
+namespace attentile::native {
+
+static bool isWideInteger(Type type) {
+  return type.isIndex() || type.isInteger(64);
+}
+
+/// The type that a tile's element has in registers.
+static Type inRegister(Type element) {
+  if (element.isF16() || element.isBF16())
+    return Float32Type::get(element.getContext());
+  return element;
+}
+
+PointEmitter::PointEmitter(KernelEmitter &kernel, Axis vector, Value offset,
+                           unsigned lanes, unsigned parts)
+    : k(kernel), b(kernel.b), loc(kernel.loc), vector(vector), offset(offset),
+      lanes(lanes), parts(parts) {
+  push(vector, offset, nullptr);
+}
+
+void PointEmitter::push(Axis axis, Value position, Operation *loop) {
+  Level &level = levels.emplace_back();
+  level.axis = axis;
+  level.position = position;
+  level.loop = loop;
+}
+
+unsigned PointEmitter::levelOf(Type type) const {
+  for (unsigned i = levels.size() - 1; i > 0; --i)
+    if (tile::getAxisPosition(type, levels[i].axis))
+      return i;
+  return 0;
+}
+
+void PointEmitter::remember(Value value, Lanes lanes) {
+  levels[levelOf(value.getType())].known[value] = std::move(lanes);
+}
+
+Type PointEmitter::vectorOf(Type element) const {
+  return vector ? Type(VectorType::get({lanes}, element)) : element;
+}
+
+//===----------------------------------------------------------------------===//
+// Forms
+//===----------------------------------------------------------------------===//
+
+Lanes PointEmitter::uniform(Value value) {
+  Type type = value.getType();
+  if (inRegister(type) != type)
+    value = arith::ExtFOp::create(b, loc, inRegister(type), value);
+  else if (type.isInteger(64))
+    value = arith::IndexCastOp::create(b, loc, b.getIndexType(), value);
+  Lanes result;
+  result.base = value;
+  return result;
+}
+
+Value PointEmitter::scalarOf(const Lanes &value, Type element) {
+  if (element.isInteger(64))
+    return k.toI64(value.base);
+  return value.base;
+}
+
+/// coefficient * lane number, for the lanes of one part.
+Value PointEmitter::laneNumbers(unsigned part, int64_t coefficient,
+                                Type element) {
+  auto type = VectorType::get({lanes}, element);
+  SmallVector<APInt> numbers;
+  unsigned width = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
+  for (unsigned i = 0; i < lanes; ++i)
+    numbers.push_back(APInt(width, coefficient * int64_t(part * lanes + i),
+                            /*isSigned=*/true));
+  return arith::ConstantOp::create(b, loc,
+                                   DenseElementsAttr::get(type, numbers));
+}
+
+Value PointEmitter::part(const Lanes &value, unsigned i, Type element) {
+  if (value.isVector())
+    return value.parts[i];
+  Value scalar = scalarOf(value, element);
+  if (!vector)
+    return scalar;
+  Value all = vector::BroadcastOp::create(
+      b, loc, VectorType::get({lanes}, scalar.getType()), scalar);
+  if (value.isUniform())
+    return all;
+  return arith::AddIOp::create(b, loc, all,
+                               laneNumbers(i, value.coefficient, element));
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> PointEmitter::indicesAt(int buffer, unsigned part) {
+  SmallVector<Value> indices;
+  for (Axis axis : k.plan.buffers[buffer].order) {
+    if (axis == vector) {
+      indices.push_back(k.add(offset, k.index(part * lanes)));
+      continue;
+    }
+    for (const Level &level : llvm::reverse(levels))
+      if (level.axis == axis) {
+        indices.push_back(level.position);
+        break;
+      }
+  }
+  return indices;
+}
+
+Lanes PointEmitter::load(int buffer, Type element) {
+  const Buffer &from = k.plan.buffers[buffer];
+  Value memory = k.buffer(buffer);
+  Type stored = from.type.getElementType();
+  auto decode = [&](Value value) -> Value {
+    if (!element.isInteger(1))
+      return value;
+    Value zero =
+        arith::ConstantOp::create(b, loc, b.getZeroAttr(value.getType()));
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, value, zero);
+  };
+  if (!vector || !llvm::is_contained(from.order, vector))
+    return uniform(
+        decode(memref::LoadOp::create(b, loc, memory, indicesAt(buffer, 0))));
+  Lanes result;
+  auto type = VectorType::get({lanes}, stored);
+  for (unsigned i = 0; i < parts; ++i) {
+    SmallVector<Value> indices = indicesAt(buffer, i);
+    if (from.order.back() == vector) {
+      result.parts.push_back(
+          decode(vector::LoadOp::create(b, loc, type, memory, indices)));
+      continue;
+    }
+    // Along another axis than the buffer's vector axis: lane by lane.
+    unsigned at = llvm::find(from.order, vector) - from.order.begin();
+    Value first = indices[at];
+    SmallVector<Value> elements;
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+      indices[at] = k.add(first, k.index(lane));
+      elements.push_back(memref::LoadOp::create(b, loc, memory, indices));
+    }
+    result.parts.push_back(
+        decode(vector::FromElementsOp::create(b, loc, type, elements)));
+  }
+  return result;
+}
+
+void PointEmitter::store(int buffer, const Lanes &value, Type element) {
+  Value memory = k.buffer(buffer);
+  element = inRegister(element);
+  for (unsigned i = 0; i < getParts(); ++i) {
+    Value lanes = part(value, i, element);
+    if (element.isInteger(1))
+      lanes = arith::ExtUIOp::create(b, loc, vectorOf(b.getI8Type()), lanes);
+    if (vector)
+      vector::StoreOp::create(b, loc, lanes, memory, indicesAt(buffer, i));
+    else
+      memref::StoreOp::create(b, loc, lanes, memory, indicesAt(buffer, i));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+Lanes PointEmitter::get(Value value) {
+  value = KernelPlan::strip(value);
+  unsigned depth = levelOf(value.getType());
+  auto &known = levels[depth].known;
+  if (auto found = known.find(value); found != known.end())
+    return found->second;
+  // As far out as the axes allow: before the first loop inside that level.
+  OpBuilder::InsertionGuard guard(b);
+  for (unsigned i = depth + 1; i < levels.size(); ++i)
+    if (levels[i].loop) {
+      b.setInsertionPoint(levels[i].loop);
+      break;
+    }
+  Lanes result;
+  if (!tile::isTile(value.getType()))
+    result = uniform(k.scalar(value));
+  else if (k.plan.isAvailable(value) && !computesHere(value))
+    result =
+        load(k.plan.getBuffer(value), tile::getElementType(value.getType()));
+  else
+    result = emitOp(value.getDefiningOp());
+  levels[depth].known[value] = result;
+  return result;
+}
+
+/// A clone of `op` on other operands and of another result type.
+static Value cloneWith(OpBuilder &b, Operation *op, ValueRange operands,
+                       Type type) {
+  IRMapping mapping;
+  for (auto [from, to] : llvm::zip_equal(op->getOperands(), operands))
+    mapping.map(from, to);
+  Operation *clone = op->clone(mapping);
+  // One value may stand twice with one mapping; set each for itself.
+  clone->setOperands(operands);
+  clone->getResult(0).setType(type);
+  b.insert(clone);
+  return clone->getResult(0);
+}
+
+Lanes PointEmitter::emitOp(Operation *op) {
+  Type element = tile::getElementType(op->getResult(0).getType());
+  Type type = inRegister(element);
+  if (auto index = dyn_cast<tile::IndexOp>(op)) {
+    Lanes result = get(index.getBase());
+    Axis axis = tile::getAxes(index.getType()).front();
+    for (const Level &level : llvm::reverse(levels))
+      if (level.axis == axis) {
+        result.base = k.add(result.base, level.position);
+        break;
+      }
+    result.coefficient = axis == vector ? 1 : 0;
+    return result;
+  }
+  if (isa<tile::BroadcastOp>(op))
+    return get(op->getOperand(0));
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    auto splat = cast<DenseElementsAttr>(constant.getValue());
+    TypedAttr attribute = splat.getSplatValue<TypedAttr>();
+    if (type != element) {
+      APFloat wide = cast<FloatAttr>(attribute).getValue();
+      bool ignored;
+      wide.convert(APFloat::IEEEsingle(), APFloat::rmNearestTiesToEven,
+                   &ignored);
+      attribute = FloatAttr::get(type, wide);
+    }
+    return uniform(arith::ConstantOp::create(b, loc, attribute));
+  }
+  if (std::optional<Lanes> affine = emitAffine(op))
+    return *affine;
+
+  SmallVector<Lanes> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(get(operand));
+  auto elementOf = [&](unsigned i) {
+    return inRegister(tile::getElementType(op->getOperand(i).getType()));
+  };
+  bool allUniform =
+      llvm::all_of(operands, [](auto &x) { return x.isUniform(); });
+  if (auto compare = dyn_cast<arith::CmpIOp>(op);
+      compare && !allUniform && !operands[0].isVector() &&
+      !operands[1].isVector() &&
+      compare.getPredicate() <= arith::CmpIPredicate::sge)
+    return emitCompare(compare, operands[0], operands[1]);
+  if (isa<arith::SIToFPOp>(op) && type.isF32() && !operands[0].isVector() &&
+      !allUniform &&
+      std::abs(operands[0].coefficient) * lanes * parts < (1 << 22))
+    return emitToFloat(operands[0]);
+
+  auto emit = [&](auto operandAt, bool isScalar) -> Value {
+    SmallVector<Value> values;
+    for (unsigned i = 0; i < operands.size(); ++i) {
+      bool keepsScalar =
+          isa<arith::SelectOp>(op) && i == 0 && operands[0].isUniform();
+      values.push_back(keepsScalar ? operands[0].base : operandAt(i));
+    }
+    Type resultType = isScalar ? type : vectorOf(type);
+    Type rounded = isScalar ? element : vectorOf(element);
+    if (isa<tile::RefOp>(op)) {
+      Value infinity = arith::ConstantOp::create(
+          b, loc, vectorOrScalar(b.getFloatAttr(type, -INFINITY), resultType));
+      Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(resultType));
+      Value none = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ,
+                                         values[0], infinity);
+      return arith::SelectOp::create(b, loc, none, zero, values[0]);
+    }
+    if (type == element)
+      return cloneWith(b, op, values, resultType);
+    // 16-bit floats: compute in f32 and round.
+    Value value = values[0];
+    if (!isa<arith::TruncFOp>(op))
+      value = cloneWith(b, op, values, resultType);
+    value = arith::TruncFOp::create(b, loc, rounded, value);
+    return arith::ExtFOp::create(b, loc, resultType, value);
+  };
+  if (allUniform || !vector)
+    return uniform(emit(
+        [&](unsigned i) { return scalarOf(operands[i], elementOf(i)); }, true));
+  Lanes result;
+  for (unsigned p = 0; p < parts; ++p)
+    result.parts.push_back(emit(
+        [&](unsigned i) { return part(operands[i], p, elementOf(i)); }, false));
+  return result;
+}
+
+TypedAttr PointEmitter::vectorOrScalar(TypedAttr value, Type type) {
+  if (auto shaped = dyn_cast<ShapedType>(type))
+    return DenseElementsAttr::get(shaped, Attribute(value));
+  return value;
+}
+
+/// Sums, differences and multiples of 64-bit integers that stay affine.
+std::optional<Lanes> PointEmitter::emitAffine(Operation *op) {
+  Value result = op->getResult(0);
+  if (!isWideInteger(tile::getElementType(result.getType())) ||
+      !isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::IndexCastOp>(op))
+    return std::nullopt;
+  SmallVector<Lanes> operands;
+  for (Value operand : op->getOperands()) {
+    operands.push_back(get(operand));
+    if (operands.back().isVector())
+      return std::nullopt;
+  }
+  Lanes lanes = operands[0];
+  if (isa<arith::IndexCastOp>(op)) {
+    if (!lanes.base.getType().isIndex())
+      lanes.base =
+          arith::IndexCastOp::create(b, loc, b.getIndexType(), lanes.base);
+    return lanes;
+  }
+  const Lanes &other = operands[1];
+  if (isa<arith::AddIOp>(op)) {
+    lanes.base = k.add(lanes.base, other.base);
+    lanes.coefficient += other.coefficient;
+  } else if (isa<arith::SubIOp>(op)) {
+    lanes.base = arith::SubIOp::create(b, loc, lanes.base, other.base);
+    lanes.coefficient -= other.coefficient;
+  } else {
+    auto coefficient = lanes.isUniform() && other.isUniform()
+                           ? std::optional<int64_t>(0)
+                           : k.plan.getCoefficient(result, vector);
+    if (!coefficient)
+      return std::nullopt;
+    lanes.base = k.mul(lanes.base, other.base);
+    lanes.coefficient = *coefficient;
+  }
+  return lanes;
+}
+
+/// a + c * lane < b + d * lane as (c - d) * lane < b - a in 32-bit lanes: the
+/// difference saturates far beyond any lane number, so no range is needed.
+Lanes PointEmitter::emitCompare(arith::CmpIOp op, const Lanes &lhs,
+                                const Lanes &rhs) {
+  int64_t coefficient = lhs.coefficient - rhs.coefficient;
+  if (coefficient == 0)
+    return uniform(
+        arith::CmpIOp::create(b, loc, op.getPredicate(), lhs.base, rhs.base));
+  Type wide = b.getI64Type();
+  auto limit = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value));
+  };
+  Value distance =
+      LLVM::SSubSat::create(b, loc, wide, k.toI64(rhs.base), k.toI64(lhs.base));
+  distance = arith::MaxSIOp::create(b, loc, distance, limit(-(1 << 30)));
+  distance = arith::MinSIOp::create(b, loc, distance, limit(1 << 30));
+  distance = arith::TruncIOp::create(b, loc, b.getI32Type(), distance);
+  Value all = vector::BroadcastOp::create(
+      b, loc, VectorType::get({lanes}, b.getI32Type()), distance);
+  Lanes result;
+  for (unsigned p = 0; p < parts; ++p)
+    result.parts.push_back(arith::CmpIOp::create(
+        b, loc, op.getPredicate(), laneNumbers(p, coefficient, b.getI32Type()),
+        all));
+  return result;
+}
+
+/// Correctly rounded up to 2^44: the base is split in a multiple of 2^20, exact
+/// as f32, and a rest that with the lanes' part is exact in 32-bit lanes.
+Lanes PointEmitter::emitToFloat(const Lanes &operand) {
+  Value base = k.toI64(operand.base);
+  Value mask = arith::ConstantOp::create(
+      b, loc, b.getI64IntegerAttr(~int64_t((1 << 20) - 1)));
+  Value high = arith::AndIOp::create(b, loc, base, mask);
+  Value low = arith::TruncIOp::create(
+      b, loc, b.getI32Type(), arith::SubIOp::create(b, loc, base, high));
+  Type integers = VectorType::get({lanes}, b.getI32Type());
+  Type floats = VectorType::get({lanes}, b.getF32Type());
+  Value highFloat = vector::BroadcastOp::create(
+      b, loc, floats, arith::SIToFPOp::create(b, loc, b.getF32Type(), high));
+  Value lowLanes = vector::BroadcastOp::create(b, loc, integers, low);
+  Lanes result;
+  for (unsigned p = 0; p < parts; ++p) {
+    Value rest = arith::AddIOp::create(
+        b, loc, lowLanes, laneNumbers(p, operand.coefficient, b.getI32Type()));
+    result.parts.push_back(arith::AddFOp::create(
+        b, loc, highFloat, arith::SIToFPOp::create(b, loc, floats, rest)));
+  }
+  return result;
+}
+
+} // namespace attentile::native
