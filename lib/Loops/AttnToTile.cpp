@@ -13,12 +13,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ExtentValues.h"
-#include "TileEmitter.h"
+#include "GridTiling.h"
 #include "TileSizes.h"
 #include "attentile/Loops/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "llvm/ADT/MapVector.h"
 
 namespace attentile {
 #define GEN_PASS_DEF_ATTNTOTILE
@@ -29,238 +27,6 @@ using namespace mlir;
 
 namespace attentile {
 namespace {
-
-/// Makes the body of one tile.kernel.
-class GridTiling {
-public:
-  GridTiling(attn::KernelOp kernel, attn::GridOp grid, attn::AxesAnalysis &axes,
-             ExtentValues &values, const llvm::DenseMap<Value, Value> &extents,
-             const llvm::DenseMap<Value, int64_t> &sizes)
-      : kernel(kernel), grid(grid), axes(axes), values(values),
-        extents(extents), emitter(kernel, grid, axes, extents, sizes),
-        loopAxes(axes.setOf(grid.getLoop())) {}
-
-  LogicalResult run(tile::KernelOp target, TileScope &root) {
-    TileScope scope(OpBuilder::atBlockEnd(&target.getBody().front()), &root);
-    for (auto [axis, id] :
-         llvm::zip(grid.getStep(), target.getBody().getArguments()))
-      scope.tiles[axis] = id;
-    auto blocks =
-        target.getBody().getArguments().drop_front(grid.getStep().size());
-    for (auto [axis, id] : llvm::zip_equal(grid.getTile(), blocks)) {
-      Value size = values.constant(emitter.sizeOf(axis));
-      bindAxis(axis,
-               arith::MulIOp::create(scope.builder, grid.getLoc(), id, size),
-               scope);
-    }
-    for (Value axis : grid.getWhole())
-      bindAxis(axis, values.constant(0), scope);
-    for (auto &[place, reductions] : groupReductions())
-      if (failed(emitLoop(place.second, reductions, scope)))
-        return failure();
-    return emitWrites(scope);
-  }
-
-private:
-  /// Depth and axes of a loop; the axes in the order of their declaration.
-  using LoopPlace = std::pair<unsigned, SmallVector<BlockArgument>>;
-
-  void bindAxis(Value axis, Value base, TileScope &scope) {
-    Type type = emitter.typeOf(base.getType(), axes.setOf(axis));
-    scope.tiles[axis] =
-        tile::IndexOp::create(scope.builder, grid.getLoc(), type, base);
-  }
-
-  /// The reductions over loop axes, those of one depth and the same axes
-  /// together, so that those they need come first.
-  SmallVector<std::pair<LoopPlace, SmallVector<attn::ReduceOp>>>
-  groupReductions() {
-    SmallVector<std::pair<LoopPlace, SmallVector<attn::ReduceOp>>> groups;
-    llvm::DenseMap<Operation *, unsigned> depths;
-    for (Operation &op : grid.getBody().front()) {
-      unsigned depth = 0;
-      for (Value operand : op.getOperands())
-        if (Operation *def = operand.getDefiningOp())
-          depth = std::max(depth, depths.lookup(def));
-      auto reduction = dyn_cast<attn::ReduceOp>(op);
-      attn::Axes bound = axes.setOf(reduction ? reduction.getAxes()
-                                              : OperandRange(nullptr, 0));
-      bound &= loopAxes;
-      if (bound.any()) {
-        LoopPlace place(++depth, axes.indicesOf(bound));
-        auto group = llvm::find_if(
-            groups, [&](const auto &other) { return other.first == place; });
-        if (group == groups.end())
-          group = groups.insert(llvm::find_if(groups,
-                                              [&](const auto &other) {
-                                                return other.first.first >
-                                                       place.first;
-                                              }),
-                                {place, {}});
-        group->second.push_back(reduction);
-      }
-      depths[&op] = depth;
-    }
-    return groups;
-  }
-
-  using BodyFn = llvm::function_ref<FailureOr<SmallVector<Value>>(
-      TileScope &, ValueRange carried)>;
-
-  /// Nested loops over the tiles of `over`, the first outermost, that carry
-  /// values through `body`.
-  FailureOr<SmallVector<Value>> nest(ArrayRef<BlockArgument> over,
-                                     ValueRange carried, TileScope &scope,
-                                     BodyFn body) {
-    if (over.empty())
-      return body(scope, carried);
-    Value axis = over.front();
-    auto leaveOpen = [](OpBuilder &, Location, Value, ValueRange) {};
-    auto loop = scf::ForOp::create(
-        scope.builder, grid.getLoc(), values.constant(0), extents.lookup(axis),
-        values.constant(emitter.sizeOf(axis)), carried, leaveOpen);
-    loop->setAttr("tile.axis", emitter.nameOf(axis));
-    TileScope inner(OpBuilder::atBlockEnd(loop.getBody()), &scope);
-    bindAxis(axis, loop.getInductionVar(), inner);
-    auto results =
-        nest(over.drop_front(), loop.getRegionIterArgs(), inner, body);
-    if (failed(results))
-      return failure();
-    scf::YieldOp::create(inner.builder, grid.getLoc(), *results);
-    return llvm::to_vector_of<Value>(loop.getResults());
-  }
-
-  LogicalResult emitLoop(ArrayRef<BlockArgument> over,
-                         ArrayRef<attn::ReduceOp> reductions,
-                         TileScope &scope) {
-    SmallVector<Value> start;
-    for (attn::ReduceOp reduction : reductions)
-      start.push_back(emitter.makeNeutral(reduction, scope.builder));
-    auto results = nest(
-        over, start, scope,
-        [&](TileScope &inner,
-            ValueRange carried) -> FailureOr<SmallVector<Value>> {
-          SmallVector<Value> next;
-          for (auto [reduction, value] : llvm::zip_equal(reductions, carried)) {
-            FailureOr<Value> tile =
-                emitter.emitReduction(reduction, inner, value);
-            if (failed(tile))
-              return failure();
-            next.push_back(*tile);
-          }
-          return next;
-        });
-    if (failed(results))
-      return failure();
-    for (auto [made, value] : llvm::zip_equal(reductions, *results)) {
-      attn::ReduceOp reduction = made;
-      scope.tiles[Value(reduction.getResult())] =
-          finish(reduction, value, scope.builder);
-    }
-    return success();
-  }
-
-  /// What follows a loop: a reference is finite, an integer maximum or minimum
-  /// of nothing 0.
-  Value finish(attn::ReduceOp reduction, Value value, OpBuilder &builder) {
-    Location loc = reduction.getLoc();
-    attn::ReduceKind kind = reduction.getKind();
-    if (kind == attn::ReduceKind::Ref)
-      return tile::RefOp::create(builder, loc, value);
-    bool isExtremum =
-        kind == attn::ReduceKind::Max || kind == attn::ReduceKind::Min;
-    if (!isExtremum || !reduction.getType().isIndex())
-      return value;
-    Value count;
-    for (Value axis : reduction.getAxes()) {
-      Value extent = extents.lookup(axis);
-      count = count ? Value(arith::MulIOp::create(builder, loc, count, extent))
-                    : extent;
-    }
-    Value zero = values.constant(0);
-    Value empty = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
-                                        count, zero);
-    Value none = emitter.broadcast(builder, loc, zero, axes.of(reduction));
-    return arith::SelectOp::create(builder, loc, empty, none, value);
-  }
-
-  /// Stores, after all reductions; in loops those that have a loop axis.
-  LogicalResult emitWrites(TileScope &scope) {
-    llvm::MapVector<SmallVector<BlockArgument>, SmallVector<attn::WriteOp>>
-        groups;
-    for (auto write : grid.getBody().getOps<attn::WriteOp>()) {
-      attn::Axes own = axes.ofAny(write.getIndices());
-      own &= loopAxes;
-      groups[axes.indicesOf(own)].push_back(write);
-    }
-    for (auto &[over, writes] : groups) {
-      auto results = nest(over, {}, scope,
-                          [&, &writes = writes](TileScope &inner, ValueRange)
-                              -> FailureOr<SmallVector<Value>> {
-                            for (attn::WriteOp write : writes)
-                              if (failed(emitWrite(write, inner)))
-                                return failure();
-                            return SmallVector<Value>();
-                          });
-      if (failed(results))
-        return failure();
-    }
-    return success();
-  }
-
-  LogicalResult emitWrite(attn::WriteOp write, TileScope &scope) {
-    Location loc = write.getLoc();
-    FailureOr<Value> value = emitter.emit(write.getValue(), scope);
-    if (failed(value))
-      return failure();
-    SmallVector<Value> indices;
-    for (Value index : write.getIndices()) {
-      FailureOr<Value> tile = emitter.emit(index, scope);
-      if (failed(tile))
-        return failure();
-      indices.push_back(*tile);
-    }
-    attn::Axes set = axes.ofAny(write.getIndices());
-    dropTails(write, indices, scope);
-    tile::StoreOp::create(scope.builder, loc,
-                          emitter.broadcast(scope.builder, loc, *value, set),
-                          write.getTensor(), indices);
-    return success();
-  }
-
-  /// An axis that is an index by itself, of a dimension of its own extent,
-  /// needs nothing: its tail lies outside the tensor. The tails of others are
-  /// sent there.
-  void dropTails(attn::WriteOp write, SmallVector<Value> &indices,
-                 TileScope &scope) {
-    attn::Axes set = axes.ofAny(write.getIndices());
-    for (BlockArgument axis : axes.indicesOf(set)) {
-      if (standsPlainly(kernel, write.getTensor(), write.getIndices(), axis))
-        continue;
-      Value inside = emitter.makeInRange(axis, scope, write.getLoc());
-      if (!inside)
-        continue;
-      OpBuilder &builder = scope.builder;
-      Location loc = write.getLoc();
-      unsigned position = 0;
-      while (!axes.dependsOn(write.getIndices()[position], axis))
-        ++position;
-      const attn::Axes &own = axes.of(write.getIndices()[position]);
-      Value outside = emitter.broadcast(builder, loc, values.constant(-1), own);
-      inside = emitter.broadcast(builder, loc, inside, own);
-      indices[position] = arith::SelectOp::create(builder, loc, inside,
-                                                  indices[position], outside);
-    }
-  }
-
-  attn::KernelOp kernel;
-  attn::GridOp grid;
-  attn::AxesAnalysis &axes;
-  ExtentValues &values;
-  const llvm::DenseMap<Value, Value> &extents;
-  TileEmitter emitter;
-  attn::Axes loopAxes;
-};
 
 /// Makes a program of a kernel.
 class KernelTiling {
@@ -287,9 +53,8 @@ public:
           makeKernel(program, grid, values, *sizes, number++);
       if (grid == grids.front()) // all that kernels share stands before them
         values.insertBefore(target);
-      TileScope root = makeRoot(program);
-      GridTiling tiling(kernel, grid, axes, values, extents, *sizes);
-      if (failed(tiling.run(target, root)))
+      if (failed(tileGrid(kernel, grid, axes, values, extents, *sizes, program,
+                          target)))
         return failure();
     }
     kernel.erase();
@@ -347,17 +112,6 @@ private:
     for (size_t i = 0; i < bounds.size(); ++i)
       block.addArgument(builder.getIndexType(), grid.getLoc());
     return target;
-  }
-
-  /// What is as it was: the program's arguments and values.
-  TileScope makeRoot(tile::ProgramOp program) {
-    TileScope root(OpBuilder(kernel), nullptr);
-    for (BlockArgument argument : program.getHeadBlock().getArguments())
-      root.tiles[argument] = argument;
-    for (Operation &op : program.getHeadBlock())
-      for (Value result : op.getResults())
-        root.tiles[result] = result;
-    return root;
   }
 
   attn::KernelOp kernel;

@@ -1,0 +1,89 @@
+// RUN: attentile-opt %s -split-input-file -verify-diagnostics -attn-to-tile
+
+attn.kernel @whole sizes(%M, %D) indices(%m < M, %d < D) ins(%X: f32[M, D]) outs(%Y: f32[M]) {
+  // expected-error @+1 {{expected the size of axis 'd' to be known, as it stands whole in the tile}}
+  attn.grid step() tile(%m) loop() whole(%d) {
+    %x = attn.read %X[%m, %d] : tensor<?x?xf32>
+    %y = attn.reduce sum %x over (%d) : f32
+    attn.write %y to %Y[%m] : f32, tensor<?xf32>
+  }
+}
+
+// -----
+
+attn.kernel @nested sizes(%M, %N) indices(%m < M, %n < N) ins(%X: f32[M, N]) outs(%Y: f32[N]) {
+  attn.grid step() tile() loop(%m, %n) whole() {
+    %x = attn.read %X[%m, %n] : tensor<?x?xf32>
+    // expected-error @+1 {{expected the result of a loop not to depend on the loop axis 'n'}}
+    %y = attn.reduce sum %x over (%m) : f32
+    attn.write %y to %Y[%n] : f32, tensor<?xf32>
+  }
+}
+
+// -----
+
+attn.kernel @reduced_tile sizes(%M, %N) indices(%m < M, %n < N) ins(%X: f32[M, N]) outs(%Y: f32[N]) {
+  attn.grid step() tile(%m, %n) loop() whole() {
+    %x = attn.read %X[%m, %n] : tensor<?x?xf32>
+    // expected-error @+1 {{expected to reduce over loop and whole axes of the grid, got 'm'}}
+    %y = attn.reduce sum %x over (%m) : f32
+    attn.write %y to %Y[%n] : f32, tensor<?xf32>
+  }
+}
+
+// -----
+
+attn.kernel @strange sizes(%M, %N) indices(%m < M, %n < N) ins(%X: f32[M, N]) outs(%Y: f32[M]) {
+  attn.grid step() tile(%m) loop() whole() {
+    // expected-error @+1 {{expected an axis of the grid, got 'n'}}
+    %x = attn.read %X[%m, %n] : tensor<?x?xf32>
+    attn.write %x to %Y[%m] : f32, tensor<?xf32>
+  }
+}
+
+// -----
+
+attn.kernel @pointwise sizes(%M) indices(%m < M) ins(%X: f32[M]) outs(%Y: i64[M]) {
+  attn.grid step() tile(%m) loop() whole() {
+    // expected-error @+1 {{expected an element-wise operation, got 'index.add'}}
+    %y = index.add %m, %m
+    attn.write %y to %Y[%m] : index, tensor<?xi64>
+  }
+}
+
+// -----
+
+// expected-error @+1 {{expected an axis of the kernel to tile, got 'q'}}
+attn.kernel @unknown_axis sizes(%M) indices(%m < M) ins(%X: f32[M]) outs(%Y: f32[M])
+    attributes {attn.tile_sizes = {q = 64}} {
+}
+
+// -----
+
+// expected-error @+1 {{expected an axis that is tiled, got 'd', which no grid visits in tiles}}
+attn.kernel @untiled_axis sizes(%M) indices(%m < M, %d < 64) ins(%X: f32[M]) outs(%Y: f32[M])
+    attributes {attn.tile_sizes = {d = 64}} {
+}
+
+// -----
+
+// expected-error @+1 {{expected a positive tile size for 'm', got 0}}
+attn.kernel @no_size sizes(%M) indices(%m < M) ins(%X: f32[M]) outs(%Y: f32[M])
+    attributes {attn.tile_sizes = {m = 0}} {
+  attn.grid step() tile(%m) loop() whole() {
+  }
+}
+
+// -----
+
+// expected-error @+1 {{expected an integer as tile size of 'm', got "64"}}
+attn.kernel @no_integer sizes(%M) indices(%m < M) ins(%X: f32[M]) outs(%Y: f32[M])
+    attributes {attn.tile_sizes = {m = "64"}} {
+}
+
+// -----
+
+// expected-error @+1 {{expected 'attn.tile_sizes' to map axes to sizes, got 64}}
+attn.kernel @no_map sizes(%M) indices(%m < M) ins(%X: f32[M]) outs(%Y: f32[M])
+    attributes {attn.tile_sizes = 64} {
+}
