@@ -177,6 +177,47 @@ def TileFuseOnlineSoftmax : Pass<"tile-fuse-online-softmax"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 
+def TileSkipMaskedBlocks : Pass<"tile-skip-masked-blocks"> {
+  let summary = "loop bounds from the masks' formulas";
+  let description = [{
+    Knows no mask. From what every reduction of a loop receives it derives a
+    formula for the elements that some reduction needs, and one for the
+    elements where no mask hides anything; from these, by interval arithmetic
+    over the row tile, two sets of indices; and from their bounds, in blocks,
+    up to three loops: blocks with masked elements, blocks without, where no
+    mask is evaluated, and again blocks with. Blocks that nothing needs are not
+    visited. Two separate intervals (a few leading keys and a window) are two
+    such chains, more their hull. What has no closed form is computed
+    everywhere, with the mask; remarks say so.
+
+    Before:
+
+    ```mlir
+    %r = scf.for %n0 = %c0 to %N step %c64 iter_args(%mx = %ninf) -> (tensor<128xf32, #m>) {
+      ...                                                       // %s: scores
+      %seen = arith.cmpi sle, %n, %m : tensor<128x64xindex, #m_n>
+      %x = arith.select %seen, %s, %hidden : tensor<128x64xi1, #m_n>, tensor<128x64xf32, #m_n>
+      ...                                                       // maximum of %x and %mx
+    } {tile.axis = "n"}
+    ```
+
+    After:
+
+    ```mlir
+    %full_end = ...                                             // 64 * blocks that every row sees
+    %end = ...                                                  // 64 * blocks that some row sees
+    %r0 = scf.for %n0 = %c0 to %full_end step %c64 iter_args(%mx = %ninf) -> (tensor<128xf32, #m>) {
+      ...                                                       // maximum of %s and %mx
+    } {tile.axis = "n", tile.blocks = #tile.blocks<full>}
+    %r = scf.for %n0 = %full_end to %end step %c64 iter_args(%mx = %r0) -> (tensor<128xf32, #m>) {
+      ...                                                       // as before
+    } {tile.axis = "n", tile.blocks = #tile.blocks<partial>}
+    ```
+  }];
+  let dependentDialects = ["::attentile::tile::TileDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 def TileVerify : Pass<"tile-verify"> {
   let summary = "checks what must hold of the tile level";
   let description = [{

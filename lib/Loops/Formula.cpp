@@ -1,0 +1,123 @@
+//===- Formula.cpp - Boolean formulas over conditions ---------------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Formula.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/SmallVector.h"
+
+using namespace mlir;
+
+namespace attentile {
+
+Formulas::Formulas() {
+  no = get(FormulaNode::False, {}, false, nullptr, nullptr);
+  yes = get(FormulaNode::True, {}, false, nullptr, nullptr);
+}
+
+Formula Formulas::get(FormulaNode::Kind kind, Value atom, bool negated,
+                      Formula lhs, Formula rhs) {
+  std::unique_ptr<FormulaNode> &node =
+      nodes[{kind, atom.getAsOpaquePointer(), negated, lhs, rhs}];
+  if (!node)
+    node.reset(new FormulaNode{kind, atom, negated, lhs, rhs});
+  return node.get();
+}
+
+Formula Formulas::getAtom(Value value, bool negated) {
+  return get(FormulaNode::Atom, value, negated, nullptr, nullptr);
+}
+
+/// Whether `a` is one of the operands of `b`, a formula of this kind.
+static bool isOperand(Formula a, Formula b, FormulaNode::Kind kind) {
+  return b->kind == kind && (b->lhs == a || b->rhs == a);
+}
+
+Formula Formulas::getAnd(Formula a, Formula b) {
+  if (a->isFalse() || b->isTrue() || a == b)
+    return a;
+  if (b->isFalse() || a->isTrue())
+    return b;
+  if (getNot(a) == b)
+    return no;
+  if (isOperand(a, b, FormulaNode::Or) || isOperand(b, a, FormulaNode::And))
+    return a;
+  if (isOperand(b, a, FormulaNode::Or) || isOperand(a, b, FormulaNode::And))
+    return b;
+  if (std::less<Formula>()(b, a))
+    std::swap(a, b);
+  return get(FormulaNode::And, {}, false, a, b);
+}
+
+Formula Formulas::getOr(Formula a, Formula b) {
+  if (a->isTrue() || b->isFalse() || a == b)
+    return a;
+  if (b->isTrue() || a->isFalse())
+    return b;
+  if (getNot(a) == b)
+    return yes;
+  if (isOperand(a, b, FormulaNode::And) || isOperand(b, a, FormulaNode::Or))
+    return a;
+  if (isOperand(b, a, FormulaNode::And) || isOperand(a, b, FormulaNode::Or))
+    return b;
+  if (std::less<Formula>()(b, a))
+    std::swap(a, b);
+  return get(FormulaNode::Or, {}, false, a, b);
+}
+
+Formula Formulas::getNot(Formula a) {
+  switch (a->kind) {
+  case FormulaNode::False:
+    return yes;
+  case FormulaNode::True:
+    return no;
+  case FormulaNode::Atom:
+    return getAtom(a->atom, !a->negated);
+  case FormulaNode::And:
+  case FormulaNode::Or:
+    break;
+  }
+  if (Formula known = negations.lookup(a))
+    return known;
+  // Not through getAnd and getOr: they ask for negations themselves, and what
+  // they could simplify was simplified in `a`.
+  Formula lhs = getNot(a->lhs), rhs = getNot(a->rhs);
+  if (std::less<Formula>()(rhs, lhs))
+    std::swap(lhs, rhs);
+  Formula result =
+      get(a->kind == FormulaNode::And ? FormulaNode::Or : FormulaNode::And, {},
+          false, lhs, rhs);
+  negations[a] = result;
+  negations[result] = a;
+  return result;
+}
+
+Formula Formulas::getSelect(Formula condition, Formula a, Formula b,
+                            bool consensus) {
+  if (a == b)
+    return a;
+  Formula result = getOr(getAnd(condition, a), getAnd(getNot(condition), b));
+  return consensus ? getOr(result, getAnd(a, b)) : result;
+}
+
+bool Formulas::anyAtom(Formula formula, function_ref<bool(Value)> test) {
+  llvm::SmallPtrSet<Formula, 16> seen;
+  SmallVector<Formula> open = {formula};
+  while (!open.empty()) {
+    Formula node = open.pop_back_val();
+    if (!seen.insert(node).second)
+      continue;
+    if (node->kind == FormulaNode::Atom && test(node->atom))
+      return true;
+    if (node->lhs) {
+      open.push_back(node->lhs);
+      open.push_back(node->rhs);
+    }
+  }
+  return false;
+}
+
+} // namespace attentile

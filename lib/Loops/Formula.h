@@ -1,0 +1,63 @@
+//===- Formula.h - Boolean formulas over conditions -------------*- C++ -*-===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef ATTENTILE_LOOPS_FORMULA_H
+#define ATTENTILE_LOOPS_FORMULA_H
+
+#include "mlir/IR/Value.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
+#include <map>
+#include <memory>
+#include <tuple>
+
+namespace attentile {
+
+/// A Boolean formula in negation normal form; nodes are unique, so equal
+/// pointers are equal formulas.
+struct FormulaNode {
+  enum Kind { False, True, Atom, And, Or };
+  Kind kind;
+  mlir::Value atom;     // Atom: an i1 scalar or tile that is no and/or/not
+  bool negated = false; // Atom
+  const FormulaNode *lhs = nullptr, *rhs = nullptr; // And, Or
+
+  bool isTrue() const { return kind == True; }
+  bool isFalse() const { return kind == False; }
+};
+using Formula = const FormulaNode *;
+
+/// Makes formulas, simplified by the laws of constants, repetition,
+/// contradiction and absorption.
+class Formulas {
+public:
+  Formulas();
+  Formula get(bool value) const { return value ? yes : no; }
+  Formula getAtom(mlir::Value value, bool negated = false);
+  Formula getAnd(Formula a, Formula b);
+  Formula getOr(Formula a, Formula b);
+  Formula getNot(Formula a);
+  /// condition ? a : b. With `consensus`, also `a & b`: the same function, but
+  /// tighter where nothing is known of the condition.
+  Formula getSelect(Formula condition, Formula a, Formula b, bool consensus);
+
+  /// Whether an atom of the formula satisfies `test`.
+  static bool anyAtom(Formula formula,
+                      llvm::function_ref<bool(mlir::Value)> test);
+
+private:
+  Formula get(FormulaNode::Kind kind, mlir::Value atom, bool negated,
+              Formula lhs, Formula rhs);
+
+  using Key = std::tuple<int, void *, bool, Formula, Formula>;
+  std::map<Key, std::unique_ptr<FormulaNode>> nodes;
+  llvm::DenseMap<Formula, Formula> negations;
+  Formula yes, no;
+};
+
+} // namespace attentile
+
+#endif

@@ -1,0 +1,401 @@
+//===- SkipMaskedBlocksTest.cpp - bounds against brute force --------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A loop with a mask goes through the pass; the bounds that it emits are
+// evaluated for every program and compared with the mask itself, element by
+// element: no needed block is left out, none is visited twice, no mask is
+// needed in a full one. For masks whose sets are exact the counts must be the
+// least possible, too.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BlockVisits.h"
+#include "MaskExpression.h"
+#include "TileTesting.h"
+#include "gtest/gtest.h"
+
+using namespace attentile;
+using namespace attentile::test;
+
+namespace {
+
+struct Sizes {
+  int64_t rows, keys, tileM, tileN;
+};
+
+/// Blocks of all programs.
+struct Counts {
+  int64_t total = 0, needed = 0, computed = 0, unmasked = 0, full = 0;
+};
+
+/// Online maximum and sum of the scores %X under a mask: fused already.
+std::string makeProgram(const Expr &mask, const Sizes &sizes,
+                        MaskInputs &inputs) {
+  mask.collect(inputs);
+  std::string code;
+  int next = 0;
+  auto [visible, axes] = mask.emit(code, sizes.tileM, sizes.tileN, next);
+  std::string tm = std::to_string(sizes.tileM),
+              tn = std::to_string(sizes.tileN);
+  std::string m = "tensor<" + tm + "x", n = "tensor<" + tn + "x";
+  std::string mn = "tensor<" + tm + "x" + tn + "x";
+  std::string head;
+  for (const auto &[name, value] : inputs.scalars)
+    head += ", %" + name + ": i64";
+  for (const auto &[name, values] : inputs.rows)
+    head += ", %" + name + ": i32[M]";
+  for (const auto &[name, values] : inputs.batches)
+    head += ", %" + name + ": i32[B]";
+  std::string own = axes == "mn"  ? ""
+                    : axes == ""  ? "i1"
+                    : axes == "m" ? m + "i1, #m>"
+                                  : n + "i1, #n>";
+  if (!own.empty()) {
+    code += "      %wide = tile.broadcast " + visible + " : " + own + " to " +
+            mn + "i1, #mn>\n";
+    visible = "%wide";
+  }
+  return R"(
+#m = #tile.axes<"m">
+#n = #tile.axes<"n">
+#mn = #tile.axes<"m", "n">
+tile.program @test sizes(%B, %M, %N) ins(%X: f32[M, N])" +
+         head + R"() outs(%Y: f32[M]) {
+  %c0 = arith.constant 0 : index
+  %tm = arith.constant )" +
+         tm + R"( : index
+  %tn = arith.constant )" +
+         tn + R"( : index
+  %blocks = arith.ceildivsi %M, %tm : index
+  tile.kernel @test_0 grid(%b < %B, %i < %blocks) {
+    %m0 = arith.muli %i, %tm : index
+    %m = tile.index %m0 : )" +
+         m + R"(index, #m>
+    %ninf = arith.constant dense<0xFF800000> : )" +
+         mn + R"(f32, #mn>
+    %zero = arith.constant dense<0.0> : )" +
+         mn + R"(f32, #mn>
+    %ninf_m = arith.constant dense<0xFF800000> : )" +
+         m + R"(f32, #m>
+    %zero_m = arith.constant dense<0.0> : )" +
+         m + R"(f32, #m>
+    %N_n = tile.broadcast %N : index to )" +
+         n + R"(index, #n>
+    %r:2 = scf.for %n0 = %c0 to %N step %tn iter_args(%mx = %ninf_m, %l = %zero_m) -> ()" +
+         m + "f32, #m>, " + m + R"(f32, #m>) {
+      %n = tile.index %n0 : )" +
+         n + R"(index, #n>
+      %s = tile.load %X[%m, %n] : tensor<?x?xf32>, ()" +
+         m + "index, #m>, " + n + "index, #n>) -> " + mn + R"(f32, #mn>
+)" + code +
+         R"(
+      %x = arith.select )" +
+         visible + ", %s, %ninf : " + mn + "i1, #mn>, " + mn + R"(f32, #mn>
+      %in_n = arith.cmpi slt, %n, %N_n : )" +
+         n + R"(index, #n>
+      %in = tile.broadcast %in_n : )" +
+         n + "i1, #n> to " + mn + R"(i1, #mn>
+      %y = arith.select %in, %x, %ninf : )" +
+         mn + "i1, #mn>, " + mn + R"(f32, #mn>
+      %t = tile.reduce ref %y over ["n"] : )" +
+         mn + "f32, #mn> -> " + m + R"(f32, #m>
+      %mx1 = arith.maxnumf %mx, %t : )" +
+         m + R"(f32, #m>
+      %ref = tile.ref %mx1 : )" +
+         m + R"(f32, #m>
+      %ref_mn = tile.broadcast %ref : )" +
+         m + "f32, #m> to " + mn + R"(f32, #mn>
+      %d = arith.subf %x, %ref_mn : )" +
+         mn + R"(f32, #mn>
+      %p0 = math.exp %d : )" +
+         mn + R"(f32, #mn>
+      %p = arith.select %in, %p0, %zero : )" +
+         mn + "i1, #mn>, " + mn + R"(f32, #mn>
+      %move = arith.subf %mx, %ref : )" +
+         m + R"(f32, #m>
+      %al = math.exp %move : )" +
+         m + R"(f32, #m>
+      %l0 = arith.mulf %l, %al : )" +
+         m + R"(f32, #m>
+      %sum = tile.reduce sum %p over ["n"] : )" +
+         mn + "f32, #mn> -> " + m + R"(f32, #m>
+      %l1 = arith.addf %l0, %sum : )" +
+         m + R"(f32, #m>
+      scf.yield %mx1, %l1 : )" +
+         m + "f32, #m>, " + m + R"(f32, #m>
+    } {tile.axis = "n"}
+    %ref = tile.ref %r#0 : )" +
+         m + R"(f32, #m>
+    %log = math.log %r#1 : )" +
+         m + R"(f32, #m>
+    %lse = arith.addf %ref, %log : )" +
+         m + R"(f32, #m>
+    tile.store %lse, %Y[%m] : )" +
+         m + "f32, #m>, tensor<?xf32>, (" + m + R"(index, #m>)
+  }
+}
+)";
+}
+
+/// Runs the pass and judges every program; adds failures to the running test.
+Counts check(const Expr &mask, const Sizes &sizes, MaskInputs inputs,
+             int64_t batches = 1) {
+  Counts counts;
+  SCOPED_TRACE(mask.toString() + " at " + std::to_string(sizes.rows) + " x " +
+               std::to_string(sizes.keys) + ", tiles " +
+               std::to_string(sizes.tileM) + " x " +
+               std::to_string(sizes.tileN));
+  TileFile file = TileFile::fromText(makeProgram(mask, sizes, inputs));
+  EXPECT_TRUE(file && file.run("tile-skip-masked-blocks"));
+  if (testing::Test::HasFailure())
+    return counts;
+  bool ran = visitLoops(
+      file.program(), {{"B", batches}, {"M", sizes.rows}, {"N", sizes.keys}},
+      inputs,
+      [&](llvm::ArrayRef<int64_t> ids, llvm::ArrayRef<LoopVisit> loops) {
+        int64_t blocks = llvm::divideCeil(sizes.keys, sizes.tileN);
+        // 0: not visited, 1: with the mask, 2: without.
+        std::vector<int> visits(blocks, 0);
+        for (const LoopVisit &loop : loops)
+          for (int64_t n0 = loop.from; n0 < loop.to; n0 += loop.step) {
+            ASSERT_EQ(n0 % sizes.tileN, 0);
+            ASSERT_TRUE(n0 >= 0 && n0 / sizes.tileN < blocks) << n0;
+            ASSERT_EQ(visits[n0 / sizes.tileN], 0) << "visited twice";
+            visits[n0 / sizes.tileN] =
+                loop.blocks == tile::BlockClass::Full ? 2 : 1;
+          }
+        int64_t m0 = ids[1] * sizes.tileM;
+        int64_t mEnd = std::min(m0 + sizes.tileM, sizes.rows);
+        for (int64_t block = 0; block < blocks; ++block) {
+          int64_t n0 = block * sizes.tileN;
+          int64_t nEnd = std::min(n0 + sizes.tileN, sizes.keys);
+          bool needed = false, unmasked = true;
+          for (int64_t m = m0; m < mEnd; ++m)
+            for (int64_t n = n0; n < nEnd && (!needed || unmasked); ++n) {
+              bool visible = mask.evaluate(inputs, ids[0], m, n) != 0;
+              needed |= visible;
+              unmasked &= visible;
+            }
+          ASSERT_TRUE(!needed || visits[block])
+              << "program " << ids[0] << ", " << ids[1] << ": block " << block
+              << " is needed";
+          ASSERT_TRUE(unmasked || visits[block] != 2)
+              << "program " << ids[0] << ", " << ids[1] << ": block " << block
+              << " needs its mask";
+          ++counts.total;
+          counts.needed += needed;
+          counts.computed += visits[block] != 0;
+          counts.unmasked += needed && unmasked;
+          counts.full += visits[block] == 2;
+        }
+      });
+  EXPECT_TRUE(ran);
+  return counts;
+}
+
+void expectLeast(const Expr &mask, const Sizes &sizes, MaskInputs inputs,
+                 int64_t batches = 1) {
+  Counts counts = check(mask, sizes, inputs, batches);
+  SCOPED_TRACE(mask.toString() + " at " + std::to_string(sizes.rows) + " x " +
+               std::to_string(sizes.keys));
+  EXPECT_EQ(counts.computed, counts.needed);
+  EXPECT_EQ(counts.full, counts.unmasked);
+}
+
+/// Sizes that no tile divides, fewer keys than rows, one row, none.
+const std::vector<Sizes> kOddSizes = {
+    {33, 50, 16, 16}, {50, 33, 16, 16}, {16, 16, 16, 16}, {1, 70, 16, 16},
+    {1, 1, 16, 16},   {40, 0, 16, 16},  {0, 40, 16, 16},  {33, 50, 32, 8},
+    {50, 33, 8, 32},  {64, 64, 16, 16}};
+
+const Sizes kLarge = {2048, 2048, 128, 64};
+
+Expr causal() { return le(n(), m()); }
+Expr window(Expr width) { return all(causal(), gt(n(), m() - width)); }
+
+TEST(SkipMaskedBlocks, causalAt4096) {
+  Counts counts = check(causal(), {4096, 4096, 128, 128}, {});
+  EXPECT_EQ(counts.total, 1024);
+  EXPECT_EQ(counts.computed, 528);
+  EXPECT_EQ(counts.computed - counts.full, 32);
+}
+
+struct Known {
+  const char *name;
+  Expr mask;
+  MaskInputs inputs;
+  int64_t computed, full;
+};
+
+// What the rules find of 512 blocks; needed and unmasked are the same.
+TEST(SkipMaskedBlocks, closedForms) {
+  auto quotient = [](Expr x) { return x / scalar("c"); };
+  const Known table[] = {
+      {"causal", causal(), {}, 272, 240},
+      {"window before", window(512), {}, 140, 84},
+      {"window after", all(ge(n(), m()), lt(n(), m() + 512)), {}, 140, 84},
+      {"negated or", no(any(gt(n(), m()), le(n(), m() - 512))), {}, 140, 84},
+      {"equal quotients",
+       all(eq(quotient(m()), quotient(n())), causal()),
+       {{{"c", 512}}, {}, {}},
+       80,
+       48},
+      {"near quotients",
+       all(le(m() / 64 - n() / 64, 1), ge(m() / 64 - n() / 64, 0)),
+       {},
+       47,
+       16},
+      {"slope", le(n() * 3, m() * 2 + 5), {}, 192, 155},
+      {"far and causal", all(gt(abs(m() - n()), 256), causal()), {}, 210, 182},
+      {"leading keys or window", any(lt(n(), 4), window(512)), {}, 151, 84},
+  };
+  for (const Known &known : table) {
+    SCOPED_TRACE(known.name);
+    Counts counts = check(known.mask, kLarge, known.inputs);
+    EXPECT_EQ(counts.total, 512);
+    EXPECT_EQ(counts.computed, counts.needed);
+    EXPECT_EQ(counts.computed, known.computed);
+    EXPECT_EQ(counts.full, counts.unmasked);
+    EXPECT_EQ(counts.full, known.full);
+  }
+}
+
+TEST(SkipMaskedBlocks, causalWithShift) {
+  std::vector<Sizes> all = kOddSizes;
+  all.push_back({1536, 2048, 128, 64});
+  all.push_back({2048, 1024, 128, 64}); // the first rows see nothing
+  for (const Sizes &sizes : all)
+    expectLeast(le(n(), m() + scalar("shift")), sizes,
+                {{{"shift", sizes.keys - sizes.rows}}, {}, {}});
+}
+
+TEST(SkipMaskedBlocks, windowsOfAnyWidth) {
+  constexpr int64_t kHuge = int64_t(1) << 62;
+  for (int64_t width :
+       {int64_t(0), int64_t(1), int64_t(7), int64_t(16), int64_t(40),
+        int64_t(-3), kHuge, -kHuge, std::numeric_limits<int64_t>::max() - 64})
+    for (const Sizes &sizes : kOddSizes) {
+      MaskInputs inputs{{{"w", width}}, {}, {}};
+      expectLeast(lt(m() - n(), scalar("w")), sizes, inputs);
+      Counts oneSided = check(window(scalar("w")), sizes, inputs);
+      Counts twoSided = check(le(abs(m() - n()), scalar("w")), sizes, inputs);
+      // That n <= m and n > m + 3 exclude each other is seen for each row, not
+      // for a tile of rows.
+      if (width < 1)
+        continue;
+      EXPECT_EQ(oneSided.computed, oneSided.needed);
+      EXPECT_EQ(twoSided.computed, twoSided.needed);
+      EXPECT_EQ(oneSided.full, oneSided.unmasked);
+      EXPECT_EQ(twoSided.full, twoSided.unmasked);
+    }
+}
+
+// Two scalars that may be anything are added in more than 64 bits.
+TEST(SkipMaskedBlocks, hugeScalars) {
+  constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();
+  for (auto [a, b] : {std::pair(kHuge, kHuge - 5), std::pair(kHuge - 9, kHuge),
+                      std::pair(int64_t(5), kHuge), std::pair(-kHuge, -kHuge)})
+    for (const Sizes &sizes : kOddSizes)
+      check(le(n() + scalar("from") - scalar("by"), m()), sizes,
+            {{{"from", a}, {"by", b}}, {}, {}});
+}
+
+TEST(SkipMaskedBlocks, lengthsAndPrefixes) {
+  std::vector<Sizes> all = kOddSizes;
+  all.push_back(kLarge);
+  for (const Sizes &sizes : all) {
+    std::vector<int64_t> batches = {0, sizes.keys / 3, sizes.keys + 5};
+    MaskInputs inputs{{{"a", sizes.rows / 2}}, {}, {{"prefix", batches}}};
+    expectLeast(any(lt(n(), perBatch("prefix")), causal()), sizes, inputs, 3);
+    expectLeast(lt(n(), perBatch("prefix")), sizes, inputs, 3);
+    std::vector<int64_t> last(sizes.rows);
+    for (int64_t m = 0; m < sizes.rows; ++m)
+      last[m] = m * 37 % 23 + m / 2;
+    inputs.rows["last"] = last;
+    expectLeast(le(n(), perRow("last")), sizes, inputs);
+    // A row tile on both sides of m < a: between all and none.
+    check(select(lt(m(), scalar("a")), lt(n(), scalar("a")), causal()), sizes,
+          inputs);
+    check(test::all(lt(n(), perBatch("prefix")), causal()), sizes, inputs, 3);
+  }
+}
+
+TEST(SkipMaskedBlocks, quotients) {
+  for (const Sizes &sizes : kOddSizes)
+    for (int64_t c : {1, 3, 16, 100}) {
+      expectLeast(eq(m() / c, n() / c), sizes, {});
+      MaskInputs inputs{{{"c", c}}, {}, {}};
+      expectLeast(eq(m() / scalar("c"), n() / scalar("c")), sizes, inputs);
+      expectLeast(le(n() / scalar("c"), m() / scalar("c") - 1), sizes, inputs);
+    }
+  // What no block is known of: computed, with the mask.
+  for (const Sizes &sizes : kOddSizes)
+    for (int64_t c : {int64_t(0), int64_t(-4), int64_t(1) << 62})
+      check(le(n() / scalar("c"), m() / 2), sizes, {{{"c", c}}, {}, {}});
+}
+
+TEST(SkipMaskedBlocks, twoPieces) {
+  for (const Sizes &sizes : kOddSizes) {
+    check(any(lt(n(), 4), window(8)), sizes, {});
+    check(any(window(3), lt(n(), scalar("a"))), sizes, {{{"a", 12}}, {}, {}});
+    // Two bands, either of which may come first, be inside the other or empty.
+    for (int64_t a : {-60, -20, 0, 5, 30})
+      check(any(le(abs(m() - n()), 3), le(abs(m() - n() + scalar("a")), 9)),
+            sizes, {{{"a", a}}, {}, {}});
+    // Four: the hull.
+    check(any(any(le(abs(m() - n()), 3), le(abs(m() - n() + 40), 2)),
+              any(eq(n(), scalar("a")), eq(n(), 33))),
+          sizes, {{{"a", 12}}, {}, {}});
+  }
+}
+
+TEST(SkipMaskedBlocks, conditionsWithoutAClosedForm) {
+  for (const Sizes &sizes : kOddSizes) {
+    check(eq(n() % 3, 0), sizes, {});
+    Counts counts = check(all(eq(n() % 3, m() % 3), causal()), sizes, {});
+    EXPECT_EQ(counts.full, 0);
+    check(all(causal(), le(m() * m(), 400)), sizes, {});
+    check(le(n() * m(), 400), sizes, {});
+  }
+}
+
+TEST(SkipMaskedBlocks, randomMasks) {
+  unsigned seed = 20261121;
+  if (const char *given = std::getenv("ATTENTILE_TEST_SEED"))
+    seed = std::atoi(given);
+  int64_t count = 400;
+  if (const char *given = std::getenv("ATTENTILE_TEST_COUNT"))
+    count = std::atoll(given);
+  std::mt19937 random(seed);
+  Counts all;
+  for (int64_t i = 0; i < count && !HasFailure(); ++i) {
+    SCOPED_TRACE("seed " + std::to_string(seed) + ", mask " +
+                 std::to_string(i));
+    Sizes sizes = kOddSizes[random() % kOddSizes.size()];
+    Expr mask =
+        drawMask(random, std::max(sizes.rows, sizes.keys), random() % 4);
+    MaskInputs inputs;
+    for (const char *name : {"s0", "s1", "s2"})
+      inputs.scalars[name] = int64_t(random() % 60) - 2;
+    for (int64_t m = 0; m < sizes.rows; ++m)
+      inputs.rows["r0"].push_back(int64_t(random() % 80) - 10);
+    inputs.rows["r0"];
+    Counts counts = check(mask, sizes, inputs);
+    all.total += counts.total;
+    all.needed += counts.needed;
+    all.computed += counts.computed;
+    all.unmasked += counts.unmasked;
+    all.full += counts.full;
+  }
+  std::printf("seed %u: of %lld blocks %lld needed, %lld computed; %lld "
+              "without a mask, %lld found\n",
+              seed, (long long)all.total, (long long)all.needed,
+              (long long)all.computed, (long long)all.unmasked,
+              (long long)all.full);
+}
+
+} // namespace
