@@ -41,8 +41,8 @@ std::vector<int64_t> evaluateShape(mlir::AffineMap map,
 llvm::Error applyDefaults(attn::KernelOp kernel, std::vector<HostTensor> &ins,
                           llvm::ArrayRef<int64_t> sizes);
 
-/// The text of the first attn.assume that does not hold; none if all do. The
-/// scalars of `ins` must have data; tensors are not looked at.
+/// The text of the first attn.assume that does not hold; none if all do. One
+/// that needs a scalar without data is passed over.
 std::optional<std::string> findBrokenAssumption(attn::KernelOp kernel,
                                                 llvm::ArrayRef<HostTensor> ins,
                                                 llvm::ArrayRef<int64_t> sizes);

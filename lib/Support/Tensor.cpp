@@ -42,14 +42,23 @@ static Format formatOf(ElementType type) {
 
 /// Rounds to nearest even in a narrower binary format, once.
 static double roundToFormat(double value, Format format) {
+  auto bits = std::bit_cast<uint64_t>(value);
+  int exponent = static_cast<int>(bits >> 52 & 0x7FF) - 1023;
+  if (exponent >= format.minExponent && exponent < format.maxExponent) {
+    // Normal before and after: round the digits as an integer, where a carry
+    // moves into the exponent.
+    int dropped = 52 - format.mantissaBits;
+    uint64_t half = (uint64_t(1) << (dropped - 1)) - 1 + (bits >> dropped & 1);
+    return std::bit_cast<double>((bits + half) >> dropped << dropped);
+  }
   if (value == 0 || !std::isfinite(value))
     return value;
-  int exponent = std::max(std::ilogb(value), format.minExponent);
+  exponent = std::max(exponent, format.minExponent);
   // Scaling by powers of two is exact, so nearbyint rounds the only time.
   double scaled = std::ldexp(value, format.mantissaBits - exponent);
   double rounded =
       std::ldexp(std::nearbyint(scaled), exponent - format.mantissaBits);
-  if (std::ilogb(rounded) > format.maxExponent)
+  if (std::fabs(rounded) >= std::ldexp(1.0, format.maxExponent + 1))
     return std::copysign(std::numeric_limits<double>::infinity(), value);
   return rounded;
 }
@@ -80,17 +89,21 @@ uint16_t toF16(double value) {
 }
 
 uint16_t toBF16(double value) {
-  return encode(value, formatOf(ElementType::BF16));
+  double rounded = roundToFormat(value, formatOf(ElementType::BF16));
+  // A float now, and no NaN's payload may end up as infinity.
+  auto bits = std::bit_cast<uint32_t>(static_cast<float>(rounded));
+  return bits >> 16 | (std::isnan(value) ? 0x40 : 0);
 }
 
 float fromF16(uint16_t bits) {
-  int exponent = bits >> 10 & 31, digits = bits & 1023;
-  float magnitude =
-      exponent == 31 ? (digits ? NAN : INFINITY)
-      : exponent == 0
-          ? std::ldexp(static_cast<float>(digits), -24)
-          : std::ldexp(static_cast<float>(digits + 1024), exponent - 25);
-  return bits & 0x8000 ? -magnitude : magnitude;
+  uint32_t exponent = bits >> 10 & 31, digits = bits & 1023;
+  uint32_t sign = uint32_t(bits & 0x8000) << 16;
+  if (exponent == 0) {
+    float magnitude = static_cast<float>(digits) * 0x1p-24f;
+    return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(magnitude));
+  }
+  uint32_t field = exponent == 31 ? 255 : exponent + 112; // other biases
+  return std::bit_cast<float>(sign | field << 23 | digits << 13);
 }
 
 float fromBF16(uint16_t bits) {
@@ -131,13 +144,12 @@ double halfUnit(ElementType type, double value) {
   if (!isFloat(type))
     return 0;
   Format format = formatOf(type);
-  int exponent = format.minExponent;
-  if (std::isinf(value))
-    exponent = format.maxExponent;
-  else if (value != 0 && !std::isnan(value))
-    exponent =
-        std::clamp(std::ilogb(value), format.minExponent, format.maxExponent);
-  return std::ldexp(1.0, exponent - format.mantissaBits - 1);
+  auto field = static_cast<int>(std::bit_cast<uint64_t>(value) >> 52 & 0x7FF);
+  // 0 and subnormals have the smallest field, infinity and NaN the largest.
+  int exponent =
+      std::clamp(field - 1023, format.minExponent, format.maxExponent);
+  int half = exponent - format.mantissaBits - 1;
+  return std::bit_cast<double>(uint64_t(half + 1023) << 52);
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,0 +1,100 @@
+//===- Check.h - a kernel against the reference, over many runs -*- C++ -*-===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What `attentile check` does (DESIGN section 3): runs a kernel over a covering
+// set of configurations, every pair of (type, head sizes, M, N, group, strides,
+// values) at least once, and compares each with the reference. It compiles
+// nothing itself: a KernelRunner does.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ATTENTILE_CHECK_H
+#define ATTENTILE_CHECK_H
+
+#include "attentile/Frontend.h"
+#include "attentile/Tensor.h"
+#include "llvm/Support/Error.h"
+#include <map>
+
+namespace attentile {
+
+/// A kernel that can be called.
+class RunnableKernel {
+public:
+  virtual ~RunnableKernel();
+
+  /// Runs it on the inputs and outputs of the emitted kernel, in its order
+  /// (bound scalars are none). All have data and the right sizes; constraints
+  /// hold. Every element of `outs` must be defined.
+  virtual llvm::Error run(llvm::ArrayRef<HostTensor> ins,
+                          llvm::ArrayRef<HostTensor> outs) = 0;
+};
+
+/// Compiles kernels.
+class KernelRunner {
+public:
+  virtual ~KernelRunner();
+
+  /// The passes after which a program can be checked, in pipeline order.
+  virtual std::vector<std::string> passes() const = 0;
+
+  /// Compiles with optimising passes up to and with `pass`, the rest off; all
+  /// of them if `pass` is empty. `kernel` is checked, with types and head sizes
+  /// bound.
+  virtual llvm::Expected<std::unique_ptr<RunnableKernel>>
+  compile(const CheckedKernel &kernel, llvm::StringRef pass) = 0;
+};
+
+struct RunCheckOptions {
+  /// The file as the user wrote it, for the command that repeats a failure.
+  std::string file;
+  /// The kernel and schedule to check; empty as in the front end's options.
+  std::string kernel, schedule;
+  /// Draws whatever is random.
+  uint64_t seed = 1;
+  /// Also after each pass.
+  bool eachPass = false;
+  /// Every combination, not every pair.
+  bool full = false;
+  /// Only this configuration, in the form that a failure prints.
+  std::string only;
+  /// Only after this pass; empty: with all passes on.
+  std::string after;
+  /// Shows progress on standard error.
+  bool progress = false;
+  /// Stops the runs of a pass after so many failures.
+  unsigned maxFailures = 3;
+};
+
+/// What came of the runs after one pass.
+struct PassCheck {
+  std::string pass; // empty: all passes
+  int64_t runs = 0, failedRuns = 0;
+  int64_t elements = 0, excluded = 0;
+  double worstRatio = 0;
+  /// The worst ||out - ref|| / ||ref|| on normal values, by output type.
+  std::map<ElementType, double> relativeErrors;
+  /// Of each failure that is kept: the configuration and what was wrong.
+  struct Failure {
+    std::string configuration, message;
+  };
+  std::vector<Failure> failures;
+};
+
+/// Checks one kernel of `tree` under `bindings` (what is bound stays so) and
+/// prints a report to `os`. An error is one of the call: the source, or a
+/// configuration that the kernel does not permit.
+llvm::Expected<std::vector<PassCheck>>
+runCheck(const SyntaxTree &tree, const Bindings &bindings, KernelRunner &runner,
+         const RunCheckOptions &options, Diagnostics &diagnostics,
+         llvm::raw_ostream &os);
+
+/// Whether every run of every pass passed.
+bool allPassed(llvm::ArrayRef<PassCheck> checks);
+
+} // namespace attentile
+
+#endif

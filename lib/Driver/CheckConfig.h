@@ -1,0 +1,133 @@
+//===- CheckConfig.h - what a check tries -----------------------*- C++ -*-===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef ATTENTILE_LIB_DRIVER_CHECKCONFIG_H
+#define ATTENTILE_LIB_DRIVER_CHECKCONFIG_H
+
+#include "attentile/EmitIR.h"
+#include "attentile/Reference.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace attentile::checking {
+
+/// How tensors lie in memory.
+enum class Strides : uint8_t {
+  Contiguous,
+  Permuted, // outer dimensions in the opposite order
+  Padded,   // gaps after each row and between its elements
+  Expanded, // inputs: stride 0 along the first dimension
+  Reversed, // every stride negative
+  Far       // elements past 2^31, in a sparse mapping
+};
+inline constexpr const char *stridesNames[] = {
+    "contiguous", "permuted", "padded", "expanded", "reversed", "far"};
+
+/// What floats are drawn.
+enum class Values : uint8_t {
+  Normal,
+  Large,     // scores of about +-10^4
+  Equal,     // all rows of a tensor the same
+  Outlier,   // one element of 3 * 10^4
+  Subnormal, // in the tensor's type
+  NanRows,   // NaN and infinities in what the tiled rows (queries) index
+  NanLoop,   // the same in what the loop (keys) indexes
+  Outside    // normal, 5 % of integers outside what they index
+};
+inline constexpr const char *valuesNames[] = {
+    "normal",    "large",    "equal",    "outlier",
+    "subnormal", "nan-rows", "nan-loop", "outside"};
+
+/// One run.
+struct Config {
+  std::vector<std::pair<std::string, ElementType>> types;
+  std::vector<std::pair<std::string, int64_t>> heads; // bound when compiled
+  std::vector<std::pair<std::string, int64_t>> sizes; // the others
+  Strides strides = Strides::Contiguous;
+  Values values = Values::Normal;
+  uint64_t seed = 0;
+
+  /// "T=bf16,D=64,...,M=65,N=64,strides=far,values=large,seed=17"
+  std::string str() const;
+  /// What it has in common with others: "T=bf16,D=64".
+  std::string compileKey() const;
+};
+
+/// A kernel under types and head sizes, emitted, with what its sizes are.
+struct Variant {
+  std::unique_ptr<CheckedKernel> checked;
+  std::unique_ptr<mlir::MLIRContext> context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  attn::KernelOp kernel;
+  /// Tile sizes by axis, as attn-to-tile chooses them.
+  llvm::StringMap<int64_t> tiles;
+};
+
+/// What of a kernel can be varied, whatever its types and head sizes.
+struct Space {
+  std::vector<std::pair<std::string, std::vector<ElementType>>> types;
+  std::vector<std::string> headNames;
+  std::vector<std::vector<int64_t>> headChoices; // each one of all head sizes
+  /// Sizes of tiled rows (M), of loops (N), and the others with their choices.
+  std::vector<std::string> rowSizes, loopSizes, otherNames;
+  std::vector<std::vector<int64_t>> otherChoices;
+  std::vector<Values> values;
+  /// Sizes that --bind fixes.
+  std::vector<std::pair<std::string, int64_t>> fixed;
+};
+
+/// Access to the source for all parts of a check.
+struct Source {
+  const SyntaxTree &tree;
+  const Bindings &bindings;
+  std::string kernel, schedule;
+};
+
+/// The kernel with the types and head sizes of `config`; null if the kernel
+/// does not permit them (`why` says so).
+std::unique_ptr<Variant> makeVariant(const Source &source, const Config &config,
+                                     std::string *why = nullptr);
+
+/// What can be varied. Null after reporting to `diagnostics`.
+std::unique_ptr<Space> makeSpace(const Source &source,
+                                 Diagnostics &diagnostics);
+
+/// The extents to try for an axis of tile size `tile`: 1, tile - 1, tile,
+/// tile + 1, a prime and 0, in this order.
+std::vector<int64_t> extentsToTry(int64_t tile);
+inline constexpr unsigned numExtentsToTry = 6;
+
+/// The variant's sizes, in the order of its kernel's, from a configuration.
+std::vector<int64_t> sizesOf(Variant &variant, const Config &config);
+
+/// Inputs and outputs of a run. Scalars and tensors are drawn by
+/// config.seed; none if no scalars keep the kernel's constraints.
+struct Data {
+  std::vector<HostTensor> ins, outs;
+  std::vector<int64_t> sizes;
+};
+std::optional<Data> makeData(Variant &variant, const Space &space,
+                             const Config &config);
+
+/// Whether some scalars keep the kernel's constraints at these sizes.
+bool canDrawScalars(Variant &variant, const Config &config);
+
+/// Fills an output's memory, elements and gaps, with what no kernel writes.
+void poison(const HostTensor &tensor);
+
+/// Whether the gaps between an output's elements are as poison left them.
+/// Destroys the elements.
+bool gapsAreUntouched(const HostTensor &tensor);
+
+/// Rows of a covering array: for factors of so many levels each, rows such
+/// that every pair of levels of two factors stands in one, unless `permitted`
+/// refuses all rows with it. `full` gives every row instead.
+std::vector<std::vector<unsigned>>
+coverPairs(llvm::ArrayRef<unsigned> levels, uint64_t seed, bool full,
+           llvm::function_ref<bool(llvm::ArrayRef<unsigned>)> permitted);
+
+} // namespace attentile::checking
+
+#endif

@@ -1,0 +1,440 @@
+//===- CheckData.cpp - inputs and outputs of a check's runs ---------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CheckConfig.h"
+#include "attentile/AxesAnalysis.h"
+#include <cmath>
+#include <cstring>
+#include <sys/mman.h>
+
+using namespace mlir;
+
+namespace attentile::checking {
+
+namespace {
+/// SplitMix64 (Steele et al., 2014): small, fast, and the same everywhere.
+struct Random {
+  uint64_t state;
+
+  uint64_t next() {
+    uint64_t z = state += 0x9E3779B97F4A7C15;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
+    return z ^ (z >> 31);
+  }
+  /// 0 to count - 1; 0 for a count of 0.
+  int64_t below(int64_t count) {
+    return count > 0 ? static_cast<int64_t>(next() % uint64_t(count)) : 0;
+  }
+  /// Nearly normal, of deviation 1: the sum of four uniform numbers.
+  double normal() {
+    uint64_t bits = next();
+    double sum = 0;
+    for (int i = 0; i < 4; ++i, bits >>= 16)
+      sum += static_cast<double>(bits & 0xFFFF);
+    return (sum - 2 * 65535.0) / (65536 * 0.57735026919);
+  }
+};
+
+/// What the generator knows of an input tensor from how the kernel reads it.
+struct Usage {
+  bool rows = false, loop = false; // which axes index it
+  bool score = false;              // a factor of a sum over whole axes
+  std::vector<bool> loopDims;      // dimensions that a loop axis indexes
+  int64_t indexes = -1;            // the extent that its integers index
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// How the kernel uses its inputs
+//===----------------------------------------------------------------------===//
+
+/// Whether an extent is made of a size in `names`.
+static bool dependsOnSizes(attn::KernelOp kernel, AffineMap extent,
+                           const std::vector<std::string> &names) {
+  bool found = false;
+  extent.walkExprs([&](AffineExpr expr) {
+    if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
+      found |= llvm::is_contained(
+          names,
+          cast<StringAttr>(kernel.getSizeNames()[symbol.getPosition()]).str());
+  });
+  return found;
+}
+
+/// The input whose element `value` is, through casts; null if none.
+static attn::ReadOp readOf(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (auto read = dyn_cast<attn::ReadOp>(op))
+      return read;
+    if (!isa<arith::IndexCastOp, arith::ExtFOp, arith::ExtSIOp>(op))
+      return nullptr;
+    value = op->getOperand(0);
+  }
+  return nullptr;
+}
+
+static std::vector<Usage> findUsages(Variant &variant, const Space &space,
+                                     llvm::ArrayRef<int64_t> sizes) {
+  attn::KernelOp kernel = variant.kernel;
+  attn::AxesAnalysis axes(kernel);
+  std::vector<Usage> usages(kernel.getInNames().size());
+  kernel.walk([&](attn::ReadOp read) {
+    auto tensor = cast<BlockArgument>(read.getTensor());
+    Usage &usage = usages[tensor.getArgNumber()];
+    usage.loopDims.resize(read.getIndices().size());
+    std::vector<int64_t> shape = evaluateShape(kernel.getShape(tensor), sizes);
+    for (auto [dim, index] : llvm::enumerate(read.getIndices())) {
+      for (BlockArgument axis : axes.indicesOf(axes.of(index))) {
+        AffineMap extent = kernel.getExtent(axis);
+        usage.rows |= dependsOnSizes(kernel, extent, space.rowSizes);
+        bool loop = dependsOnSizes(kernel, extent, space.loopSizes);
+        usage.loop |= loop;
+        usage.loopDims[dim] = usage.loopDims[dim] || loop;
+      }
+      if (attn::ReadOp inner = readOf(index)) {
+        Usage &indexing =
+            usages[cast<BlockArgument>(inner.getTensor()).getArgNumber()];
+        indexing.indexes = indexing.indexes < 0
+                               ? shape[dim]
+                               : std::min(indexing.indexes, shape[dim]);
+      }
+    }
+  });
+  kernel.walk([&](attn::ReduceOp reduce) {
+    auto product = reduce.getOperand().getDefiningOp<arith::MulFOp>();
+    bool whole = llvm::all_of(reduce.getAxes(), [&](Value axis) {
+      AffineMap extent = kernel.getExtent(cast<BlockArgument>(axis));
+      return !dependsOnSizes(kernel, extent, space.loopSizes) &&
+             !dependsOnSizes(kernel, extent, space.rowSizes);
+    });
+    if (!product || !whole)
+      return;
+    for (Value factor : product->getOperands())
+      if (attn::ReadOp read = readOf(factor))
+        usages[cast<BlockArgument>(read.getTensor()).getArgNumber()].score =
+            true;
+  });
+  return usages;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+/// Memory for positions low to high (both included) of `tensor`, with its
+/// offset moved so that all are inside.
+static void giveMemory(HostTensor &tensor, bool sparse) {
+  int64_t low = 0, high = 0;
+  for (auto [size, stride] : llvm::zip(tensor.sizes, tensor.strides)) {
+    int64_t reach = (size > 0 ? size - 1 : 0) * stride;
+    (reach < 0 ? low : high) += reach;
+  }
+  tensor.offset = -low;
+  size_t bytes = (high - low + 1) * sizeOf(tensor.type);
+  if (sparse) {
+    void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+      return; // no data: the caller falls back
+    tensor.storage =
+        std::shared_ptr<void>(memory, [bytes](void *p) { munmap(p, bytes); });
+  } else {
+    size_t rounded = (bytes / 64 + 1) * 64;
+    tensor.storage.reset(std::aligned_alloc(64, rounded), std::free);
+    std::memset(tensor.storage.get(), 0, rounded);
+  }
+  tensor.data = tensor.storage.get();
+}
+
+static HostTensor makeTensor(ElementType type, std::vector<int64_t> sizes,
+                             Strides strides, bool output) {
+  HostTensor tensor;
+  tensor.type = type;
+  tensor.strides = contiguousStrides(sizes);
+  tensor.sizes = std::move(sizes);
+  size_t rank = tensor.sizes.size();
+  // The first dimension with several elements, but the last.
+  size_t first = 0;
+  while (first + 1 < rank && tensor.sizes[first] <= 1)
+    ++first;
+  switch (output && strides == Strides::Expanded ? Strides::Padded : strides) {
+  case Strides::Contiguous:
+    break;
+  case Strides::Permuted: {
+    int64_t stride =
+        rank > 0 ? std::max<int64_t>(tensor.sizes[rank - 1], 1) : 1;
+    for (size_t i = 0; i + 1 < rank; ++i) {
+      tensor.strides[i] = stride;
+      stride *= std::max<int64_t>(tensor.sizes[i], 1);
+    }
+    break;
+  }
+  case Strides::Padded: {
+    int64_t stride = 2;
+    for (size_t i = rank; i-- > 0;) {
+      tensor.strides[i] = stride;
+      stride = stride * std::max<int64_t>(tensor.sizes[i], 1) + 3;
+    }
+    break;
+  }
+  case Strides::Expanded:
+    if (rank > 0)
+      tensor.strides[first] = 0;
+    break;
+  case Strides::Reversed:
+    for (int64_t &stride : tensor.strides)
+      stride = -stride;
+    break;
+  case Strides::Far:
+    if (rank > 0 && tensor.sizes[first] > 1 && tensor.size() > 0) {
+      tensor.strides[first] =
+          (int64_t(1) << 31) / (tensor.sizes[first] - 1) + 64;
+      giveMemory(tensor, true);
+      if (tensor.data)
+        return tensor;
+      tensor.strides = contiguousStrides(tensor.sizes);
+    }
+    break;
+  }
+  giveMemory(tensor, false);
+  return tensor;
+}
+
+/// The bytes from the first element to the last.
+static std::pair<uint8_t *, size_t> memoryOf(const HostTensor &tensor) {
+  int64_t low = tensor.offset, high = tensor.offset;
+  for (auto [size, stride] : llvm::zip(tensor.sizes, tensor.strides))
+    (stride < 0 ? low : high) += (size - 1) * stride;
+  int64_t bytes = sizeOf(tensor.type);
+  return {static_cast<uint8_t *>(tensor.data) + low * bytes,
+          (high - low + 1) * bytes};
+}
+
+static constexpr uint8_t kPoison = 0xFF; // NaN in every float type
+
+static void poisonElements(const HostTensor &tensor) {
+  std::vector<int64_t> index(tensor.rank());
+  int64_t bytes = sizeOf(tensor.type);
+  do {
+    std::memset(static_cast<char *>(tensor.data) +
+                    tensor.positionOf(index.data()) * bytes,
+                kPoison, bytes);
+  } while (nextIndex(index, tensor.sizes));
+}
+
+/// A sparse mapping: its gaps are left alone.
+static bool isFar(const HostTensor &tensor) {
+  return memoryOf(tensor).second > size_t(1) << 30;
+}
+
+void poison(const HostTensor &tensor) {
+  if (tensor.size() == 0)
+    return;
+  if (isFar(tensor))
+    return poisonElements(tensor);
+  auto [begin, bytes] = memoryOf(tensor);
+  std::memset(begin, kPoison, bytes);
+}
+
+bool gapsAreUntouched(const HostTensor &tensor) {
+  if (tensor.size() == 0 || tensor.isContiguous() || isFar(tensor))
+    return true;
+  poisonElements(tensor);
+  auto [begin, bytes] = memoryOf(tensor);
+  return std::all_of(begin, begin + bytes,
+                     [](uint8_t byte) { return byte == kPoison; });
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+static void fillFloats(HostTensor &tensor, const Usage &usage, Values values,
+                       Random random) {
+  if (tensor.size() == 0)
+    return;
+  double factor = 1;
+  if (values == Values::Large && usage.score)
+    factor = 100; // two of them and 1 / sqrt(D): scores of 10^4
+  if (values == Values::Subnormal)
+    factor = tensor.type == ElementType::F16 ? 0x1p-17 : 0x1p-130;
+  std::vector<int64_t> index(tensor.rank());
+  std::vector<double> row;
+  if (values == Values::Equal)
+    for (int64_t i = 0; i < (tensor.rank() ? tensor.sizes.back() : 1); ++i)
+      row.push_back(random.normal());
+  do {
+    double value = row.empty() ? factor * random.normal()
+                               : row[tensor.rank() ? index.back() : 0];
+    tensor.writeDouble(tensor.positionOf(index.data()), value);
+  } while (nextIndex(index, tensor.sizes));
+}
+
+/// A random element; along the dimensions of loop axes often the first, which
+/// most masks show to most rows.
+static std::vector<int64_t> drawIndex(const HostTensor &tensor,
+                                      const Usage &usage, Random &random) {
+  std::vector<int64_t> index;
+  bool front = random.below(2) == 0;
+  for (size_t dim = 0; dim < tensor.sizes.size(); ++dim)
+    index.push_back(front && dim < usage.loopDims.size() && usage.loopDims[dim]
+                        ? 0
+                        : random.below(tensor.sizes[dim]));
+  return index;
+}
+
+/// Puts what `values` asks for into a few elements of one tensor.
+static void spoil(std::vector<HostTensor> &ins,
+                  const std::vector<Usage> &usages, Values values,
+                  Random &random) {
+  std::vector<size_t> candidates;
+  for (size_t i = 0; i < ins.size(); ++i) {
+    if (!isFloat(ins[i].type) || ins[i].rank() == 0 || ins[i].size() == 0)
+      continue;
+    bool wanted =
+        values == Values::Outlier ||
+        (values == Values::NanRows && usages[i].rows && !usages[i].loop) ||
+        (values == Values::NanLoop && usages[i].loop);
+    if (wanted)
+      candidates.push_back(i);
+  }
+  if (candidates.empty())
+    return;
+  size_t chosen = candidates[random.below(candidates.size())];
+  if (values == Values::Outlier) {
+    ins[chosen].set(drawIndex(ins[chosen], usages[chosen], random),
+                    random.below(2) ? 3e4 : -3e4);
+    return;
+  }
+  for (double value : {double(INFINITY), double(-INFINITY), double(NAN)})
+    ins[chosen].set(drawIndex(ins[chosen], usages[chosen], random), value);
+}
+
+static void fillIntegers(HostTensor &tensor, const Usage &usage, Values values,
+                         int64_t largest, Random random) {
+  if (tensor.size() == 0)
+    return;
+  // What indexes nothing may be a length or a label: few labels or all.
+  int64_t limit = usage.indexes >= 0 ? usage.indexes
+                  : random.below(2)  ? largest + 1
+                                     : 4;
+  std::vector<int64_t> index(tensor.rank());
+  do {
+    int64_t value = random.below(limit);
+    if (values == Values::Outside && random.below(20) == 0)
+      value = random.below(2) ? -1 - value : limit + value;
+    tensor.writeInt(tensor.positionOf(index.data()), value);
+  } while (nextIndex(index, tensor.sizes));
+}
+
+/// Draws a scalar; the first attempt takes defaults.
+static HostTensor drawScalar(ElementType type, int64_t largest,
+                             Random &random) {
+  if (isFloat(type))
+    return HostTensor::scalar(type,
+                              random.normal() * (random.below(4) ? 1 : 0.1));
+  if (type == ElementType::Bool)
+    return HostTensor::scalarInt(type, random.below(2));
+  return HostTensor::scalarInt(type, 1 + random.below(largest));
+}
+
+/// Gives the scalars values that keep the kernel's constraints.
+static bool drawScalars(Variant &variant, Data &data, int64_t largest,
+                        Random random) {
+  attn::KernelOp kernel = variant.kernel;
+  for (unsigned attempt = 0; attempt < 200; ++attempt) {
+    // Defaults stay in three of four runs, and a scaled one is as likely.
+    bool defaults = random.below(4) != 0;
+    for (auto [argument, in] : llvm::zip(kernel.getInArgs(), data.ins)) {
+      if (isa<ShapedType>(argument.getType()))
+        continue;
+      in = HostTensor();
+      bool hasDefault = llvm::any_of(
+          argument.getUsers(), [argument = argument](Operation *user) {
+            auto op = dyn_cast<attn::DefaultOp>(user);
+            return op && op.getParameter() == argument;
+          });
+      if (!defaults || !hasDefault)
+        in = drawScalar(
+            elementTypeOf(argument.getType()).value_or(ElementType::F32),
+            std::max<int64_t>(largest, 1), random);
+    }
+    if (llvm::Error error = applyDefaults(kernel, data.ins, data.sizes)) {
+      llvm::consumeError(std::move(error));
+      continue;
+    }
+    if (!findBrokenAssumption(kernel, data.ins, data.sizes))
+      return true;
+  }
+  return false;
+}
+
+/// Sizes and scalars; nothing if no scalars keep the constraints.
+static std::optional<Data> startData(Variant &variant, const Config &config,
+                                     int64_t &largest, Random &random) {
+  Data data;
+  data.sizes = sizesOf(variant, config);
+  data.ins.resize(variant.kernel.getInNames().size());
+  largest = 1;
+  for (int64_t size : data.sizes)
+    largest = std::max(largest, size);
+  random.state = config.seed;
+  if (!drawScalars(variant, data, largest, Random{random.next()}))
+    return std::nullopt;
+  return data;
+}
+
+bool canDrawScalars(Variant &variant, const Config &config) {
+  int64_t largest;
+  Random random;
+  return startData(variant, config, largest, random).has_value();
+}
+
+std::optional<Data> makeData(Variant &variant, const Space &space,
+                             const Config &config) {
+  attn::KernelOp kernel = variant.kernel;
+  int64_t largest;
+  Random random;
+  std::optional<Data> started = startData(variant, config, largest, random);
+  if (!started)
+    return std::nullopt;
+  Data data = std::move(*started);
+  std::vector<Usage> usages = findUsages(variant, space, data.sizes);
+  auto make = [&](BlockArgument argument, bool output) {
+    ElementType type =
+        *elementTypeOf(cast<ShapedType>(argument.getType()).getElementType());
+    return makeTensor(type,
+                      evaluateShape(kernel.getShape(argument), data.sizes),
+                      config.strides, output);
+  };
+  for (BlockArgument argument : kernel.getInArgs()) {
+    if (!isa<ShapedType>(argument.getType()))
+      continue;
+    HostTensor &tensor = data.ins[argument.getArgNumber()];
+    const Usage &usage = usages[argument.getArgNumber()];
+    tensor = make(argument, false);
+    Random own{random.next()};
+    if (isFloat(tensor.type))
+      fillFloats(tensor, usage, config.values, own);
+    else if (tensor.type == ElementType::Bool)
+      fillIntegers(tensor, Usage{false, false, false, {}, 2}, Values::Normal, 1,
+                   own);
+    else
+      fillIntegers(tensor, usage, config.values, largest, own);
+  }
+  if (config.values == Values::Outlier || config.values == Values::NanRows ||
+      config.values == Values::NanLoop)
+    spoil(data.ins, usages, config.values, random);
+  for (BlockArgument argument : kernel.getOutArgs()) {
+    data.outs.push_back(make(argument, true));
+    poison(data.outs.back());
+  }
+  return data;
+}
+
+} // namespace attentile::checking

@@ -1,0 +1,213 @@
+//===- CheckTest.cpp - the engine of `attentile check` --------------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "attentile/Check.h"
+#include "../../lib/Driver/CheckConfig.h"
+#include "attentile/EmitIR.h"
+#include "attentile/Reference.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+#include "gtest/gtest.h"
+#include <cmath>
+
+using namespace attentile;
+using namespace attentile::checking;
+
+namespace {
+/// A kernel that the reference itself runs, with a mistake if asked for.
+struct ReferenceKernel : RunnableKernel {
+  mlir::MLIRContext context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  bool mistake = false;
+  bool writesGaps = false;
+
+  llvm::Error run(llvm::ArrayRef<HostTensor> ins,
+                  llvm::ArrayRef<HostTensor> outs) override {
+    attn::KernelOp kernel = *module->getOps<attn::KernelOp>().begin();
+    auto sizes = bindSizes(kernel, ins, outs);
+    if (!sizes)
+      return sizes.takeError();
+    auto result = evaluate(kernel, ins, *sizes);
+    if (!result)
+      return result.takeError();
+    for (auto [output, out] : llvm::zip(result->outputs, outs)) {
+      HostTensor target = out;
+      for (size_t i = 0; i < output.values.size(); ++i) {
+        std::vector<int64_t> index(target.rank());
+        int64_t rest = i;
+        for (size_t k = index.size(); k-- > 0; rest /= target.sizes[k])
+          index[k] = rest % target.sizes[k];
+        bool wrong = mistake && index.back() == target.sizes.back() - 1 &&
+                     target.sizes[1] > 1;
+        target.set(index, output.values[i] + (wrong ? 1 : 0));
+      }
+      if (writesGaps && target.size() > 0 && !target.isContiguous())
+        target.writeDouble(
+            target.positionOf(std::vector<int64_t>(target.rank()).data()) + 1,
+            0);
+    }
+    return llvm::Error::success();
+  }
+};
+
+struct ReferenceRunner : KernelRunner {
+  std::string brokenFrom;
+  bool writesGaps = false;
+  int compilations = 0;
+
+  std::vector<std::string> passes() const override {
+    return {"attn-lower-softmax", "attn-form-grids", "tile-fuse-online-softmax",
+            "tile-skip-masked-blocks"};
+  }
+  llvm::Expected<std::unique_ptr<RunnableKernel>>
+  compile(const CheckedKernel &kernel, llvm::StringRef pass) override {
+    ++compilations;
+    auto compiled = std::make_unique<ReferenceKernel>();
+    compiled->module = emit(compiled->context, kernel);
+    // All passes include the broken one.
+    std::vector<std::string> names = passes();
+    auto place = [&](llvm::StringRef name) {
+      return llvm::find(names, name) - names.begin();
+    };
+    compiled->mistake = !brokenFrom.empty() && place(pass) >= place(brokenFrom);
+    compiled->writesGaps = writesGaps;
+    return compiled;
+  }
+};
+
+struct Check {
+  SourceFile file;
+  Diagnostics diagnostics;
+  Bindings bindings;
+  ReferenceRunner runner;
+  RunCheckOptions options;
+  std::string text;
+
+  explicit Check(const std::string &example)
+      : file(example,
+             llvm::MemoryBuffer::getFile(ATTENTILE_EXAMPLES "/" + example)
+                 .get()
+                 ->getBuffer()
+                 .str()) {
+    options.file = "examples/" + example;
+  }
+  std::vector<PassCheck> run() {
+    SyntaxTree tree = parse(file, diagnostics);
+    llvm::raw_string_ostream os(text);
+    auto checks = runCheck(tree, bindings, runner, options, diagnostics, os);
+    if (!checks) {
+      diagnostics.print(llvm::errs());
+      ADD_FAILURE() << llvm::toString(checks.takeError());
+      return {};
+    }
+    return std::move(*checks);
+  }
+};
+} // namespace
+
+TEST(Cover, EveryPairThatIsPermitted) {
+  std::vector<unsigned> levels{3, 9, 6, 6, 3, 6, 7};
+  auto permitted = [](llvm::ArrayRef<unsigned> row) {
+    return row[2] != 5 || row[3] != 5;
+  };
+  auto rows = coverPairs(levels, 1, false, permitted);
+  EXPECT_LE(rows.size(), 80u);
+  for (size_t i = 0; i < levels.size(); ++i)
+    for (size_t j = i + 1; j < levels.size(); ++j)
+      for (unsigned a = 0; a < levels[i]; ++a)
+        for (unsigned b = 0; b < levels[j]; ++b) {
+          bool found = llvm::any_of(
+              rows, [&](auto &row) { return row[i] == a && row[j] == b; });
+          EXPECT_EQ(found, !(i == 2 && j == 3 && a == 5 && b == 5));
+        }
+  auto all = [](llvm::ArrayRef<unsigned>) { return true; };
+  EXPECT_EQ(coverPairs({2, 3}, 1, true, all).size(), 6u);
+}
+
+/// The covering set of the causal example: the reference agrees with itself,
+/// and few elements are taken out.
+TEST(Check, CoversTheCausalExample) {
+  Check check("02-causal.attn");
+  check.bindings.add("E=16", check.diagnostics);
+  std::vector<PassCheck> checks = check.run();
+  ASSERT_EQ(checks.size(), 1u);
+  EXPECT_TRUE(allPassed(checks)) << check.text;
+  EXPECT_GE(checks[0].runs, 54);
+  EXPECT_LE(checks[0].runs, 80);
+  EXPECT_LE(check.runner.compilations, 27);
+  EXPECT_GT(checks[0].elements, 10000);
+  EXPECT_LT(checks[0].excluded, checks[0].elements / 10);
+}
+
+TEST(Check, NamesTheBrokenPass) {
+  Check check("02-causal.attn");
+  check.bindings.add("D=16,E=16", check.diagnostics);
+  check.options.eachPass = true;
+  check.runner.brokenFrom = "tile-fuse-online-softmax";
+  std::vector<PassCheck> checks = check.run();
+  ASSERT_EQ(checks.size(), 5u);
+  EXPECT_FALSE(allPassed(checks));
+  for (const PassCheck &pass : checks)
+    EXPECT_EQ(pass.failedRuns > 0, pass.pass != "attn-lower-softmax" &&
+                                       pass.pass != "attn-form-grids")
+        << check.text;
+  // What failed can be run again by itself.
+  Check again("02-causal.attn");
+  again.bindings.add("D=16,E=16", again.diagnostics);
+  again.options.only = checks[3].failures[0].configuration;
+  again.options.after = checks[3].pass;
+  again.runner.brokenFrom = check.runner.brokenFrom;
+  std::vector<PassCheck> one = again.run();
+  ASSERT_EQ(one.size(), 1u);
+  EXPECT_EQ(one[0].runs, 1);
+  ASSERT_EQ(one[0].failures.size(), 1u);
+  EXPECT_EQ(one[0].failures[0].message, checks[3].failures[0].message);
+  EXPECT_NE(again.text.find("again: attentile check examples/02-causal.attn "
+                            "--bind D=16,E=16 --after tile-fuse-online-softmax "
+                            "--only T="),
+            std::string::npos)
+      << again.text;
+}
+
+TEST(Check, FindsWritesOutside) {
+  Check check("01-attention.attn");
+  check.bindings.add("D=16,E=16,T=f32", check.diagnostics);
+  check.runner.writesGaps = true;
+  std::vector<PassCheck> checks = check.run();
+  EXPECT_NE(check.text.find("wrote outside its elements"), std::string::npos);
+}
+
+/// Every example can be varied, and keeps its own constraints.
+TEST(Check, EveryExampleRuns) {
+  for (const char *example :
+       {"01-attention.attn", "03-sliding-window.attn", "04-alibi.attn",
+        "05-soft-cap.attn", "06-learned-bias.attn", "07-column-sums.attn",
+        "08-two-softmaxes.attn"}) {
+    Check check(example);
+    check.bindings.add("D=16,E=32", check.diagnostics);
+    std::vector<PassCheck> checks = check.run();
+    EXPECT_TRUE(allPassed(checks)) << check.text;
+  }
+}
+
+TEST(Check, RefusesWhatTheKernelDoesNotHave) {
+  Check check("02-causal.attn");
+  SyntaxTree tree = parse(check.file, check.diagnostics);
+  auto message = [&](const char *only) {
+    check.options.only = only;
+    auto checks = runCheck(tree, check.bindings, check.runner, check.options,
+                           check.diagnostics, llvm::nulls());
+    return checks ? "" : llvm::toString(checks.takeError());
+  };
+  EXPECT_EQ(message("T=f32,X=3"),
+            "expected a type or size of the kernel, got 'X'");
+  EXPECT_EQ(message("T=f32,D=16,E=16,B=1"),
+            "expected every size of the kernel in 'T=f32,D=16,E=16,B=1'");
+  EXPECT_EQ(message("T=f32,D=16,E=16,B=1,H=3,G=2,M=1,N=1"),
+            "expected sizes that keep the kernel's constraints");
+  EXPECT_EQ(message("strides=odd"), "expected a kind of strides, got 'odd'");
+}
