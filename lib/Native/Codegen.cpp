@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Symbols.h"
 #include "attentile/Native.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -46,6 +47,8 @@ static std::unique_ptr<Module> translate(mlir::ModuleOp lowered,
   for (Function &function : *module) {
     if (function.isDeclaration())
       continue;
+    if (!function.hasLocalLinkage())
+      function.setName(native::symbolOf(function.getName().str()));
     function.addFnAttr("target-cpu", target.cpu);
     if (!target.features.empty())
       function.addFnAttr("target-features", target.features);

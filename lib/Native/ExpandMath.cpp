@@ -16,6 +16,7 @@
 #include "ExpandMath.h"
 #include "attentile/Native/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/PatternMatch.h"
@@ -90,6 +91,10 @@ getOrCreateFunction(OpBuilder &builder, Operation *user, StringRef name,
   auto function = func::FuncOp::create(builder, user->getLoc(), name, type);
   function.setPrivate();
   if (build) {
+    // Two objects of one program may each have this function.
+    function->setAttr(
+        "llvm.linkage",
+        LLVM::LinkageAttr::get(builder.getContext(), LLVM::Linkage::Internal));
     builder.setInsertionPointToStart(function.addEntryBlock());
     build(builder, function);
   }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "NativeProgram.h"
+#include "Symbols.h"
 #include "Tile/Tile.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
@@ -21,7 +22,7 @@ NativeProgram::~NativeProgram() = default;
 const ProgramInfo &NativeProgram::info() const { return impl->info; }
 
 Expected<void *> NativeProgram::Impl::find(const std::string &name) const {
-  Expected<orc::ExecutorAddr> address = jit->lookup(name);
+  Expected<orc::ExecutorAddr> address = jit->lookup(native::symbolOf(name));
   if (!address)
     return address.takeError();
   return address->toPtr<void *>();
@@ -78,6 +79,29 @@ NativeProgram::load(ProgramInfo info, std::unique_ptr<MemoryBuffer> object) {
         return error;
   }
   return std::unique_ptr<NativeProgram>(new NativeProgram(std::move(impl)));
+}
+
+Expected<std::unique_ptr<NativeProgram>> NativeProgram::compile(
+    mlir::ModuleOp module, const NativeTarget &target,
+    const NativeOptions &options,
+    const std::function<void(mlir::PassManager &)> &configure) {
+  auto programs = module.getOps<tile::ProgramOp>();
+  if (!llvm::hasSingleElement(programs))
+    return createStringError("expected one tile.program in the module");
+  ProgramInfo info = ProgramInfo::of(*programs.begin());
+  mlir::PassManager manager(module.getContext());
+  manager.enableVerifier(false);
+  if (configure)
+    configure(manager);
+  buildNativeLowering(manager, target, options);
+  if (mlir::failed(manager.run(module)))
+    return createStringError("lowering '%s' to native code failed",
+                             info.name.c_str());
+  info.readScratch(module);
+  auto object = emitNative(module, target, NativeOutput::Object);
+  if (!object)
+    return object.takeError();
+  return load(std::move(info), std::move(*object));
 }
 
 } // namespace attentile

@@ -107,6 +107,7 @@ def NativeExpandMath : Pass<"native-expand-math", "::mlir::ModuleOp"> {
     Option<"hasRounding", "rounding", "bool", "true", "the machine rounds to whole numbers">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::LLVM::LLVMDialect",
     "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
 }
 

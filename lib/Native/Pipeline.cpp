@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "attentile/Native/Pipeline.h"
+#include "attentile/Native.h"
 #include "attentile/Native/Passes.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -55,6 +56,17 @@ void buildNativePipeline(OpPassManager &manager,
   manager.addPass(createReconcileUnrealizedCastsPass());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
+}
+
+void buildNativeLowering(OpPassManager &manager, const NativeTarget &target,
+                         const NativeOptions &options) {
+  // Reads the program, which the next pass consumes.
+  manager.addPass(createTileToHost());
+  TileToLoopsOptions loops;
+  loops.vectorBits = target.vectorBits;
+  loops.countBlocks = options.countBlocks;
+  manager.addPass(createTileToLoops(loops));
+  buildNativePipeline(manager, NativePipelineOptions(target));
 }
 
 void registerNativePipelines() {

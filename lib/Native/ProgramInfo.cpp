@@ -30,12 +30,14 @@ static ElementType elementTypeOf(Type type) {
     return ElementType::BF16;
   if (type.isInteger(1))
     return ElementType::Bool;
+  if (type.isInteger(8))
+    return ElementType::I8;
   if (type.isInteger(32))
     return ElementType::I32;
   return ElementType::I64; // index too
 }
 
-static ExtentExpr sizeExprOf(AffineExpr expr) {
+static ExtentExpr extentExprOf(AffineExpr expr) {
   ExtentExpr result;
   if (auto constant = dyn_cast<AffineConstantExpr>(expr)) {
     result.value = constant.getValue();
@@ -64,7 +66,8 @@ static ExtentExpr sizeExprOf(AffineExpr expr) {
     break;
   }
   auto binary = cast<AffineBinaryOpExpr>(expr);
-  result.operands = {sizeExprOf(binary.getLHS()), sizeExprOf(binary.getRHS())};
+  result.operands = {extentExprOf(binary.getLHS()),
+                     extentExprOf(binary.getRHS())};
   return result;
 }
 
@@ -81,7 +84,7 @@ ProgramInfo ProgramInfo::of(tile::ProgramOp program) {
     parameter.isOutput = isOutput;
     parameter.slot = slots.of(argument);
     for (AffineExpr extent : head.getShape(argument).getResults())
-      parameter.shape.push_back(sizeExprOf(extent));
+      parameter.shape.push_back(extentExprOf(extent));
   };
   for (BlockArgument argument : head.getInArgs())
     add(argument, false);
@@ -158,7 +161,7 @@ int64_t ExtentExpr::evaluate(const std::vector<int64_t> &sizes) const {
 }
 
 std::string ExtentExpr::print(const std::vector<std::string> &names,
-                            const Divide &divide) const {
+                              const Divide &divide) const {
   if (kind == Constant)
     return std::to_string(value);
   if (kind == Size)

@@ -36,6 +36,8 @@ static int64_t scalarBits(const HostTensor &scalar) {
     std::memcpy(&value, data, sizeof value);
     return value;
   }
+  case ElementType::I8:
+    return *static_cast<const int8_t *>(data);
   case ElementType::Bool:
     return *static_cast<const uint8_t *>(data) != 0;
   default:
@@ -75,6 +77,12 @@ packSlots(const ProgramInfo &info, const std::vector<void *> &defaults,
                                parameter.name.c_str(), nameOf(parameter.type),
                                nameOf(tensor.type));
   }
+  for (auto [parameter, tensor] : zip_equal(info.parameters, arguments.tensors))
+    for (auto [dim, size, stride] : enumerate(tensor.sizes, tensor.strides))
+      if (parameter.isOutput && size > 1 && stride == 0)
+        return createStringError("expected a stride other than 0 in dimension "
+                                 "%zu of '%s', which is written",
+                                 dim, parameter.name.c_str());
   std::vector<int64_t> sizes;
   std::string error;
   if (!info.deduceSizes(tensors, sizes, error))

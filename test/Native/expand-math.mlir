@@ -51,5 +51,5 @@ func.func @sin(%x: vector<8xf32>) -> vector<8xf32> {
   %y = math.sin %x : vector<8xf32>
   return %y : vector<8xf32>
 }
-// CHECK: func.func private @attentile_sinf_far_8(%{{.*}}: vector<8xf32>) -> vector<8xf32>
+// CHECK: func.func private @attentile_sinf_far_8(%{{.*}}: vector<8xf32>) -> vector<8xf32> attributes {llvm.linkage = #llvm.linkage<internal>}
 // CHECK-COUNT-8: call @sinf

@@ -1,0 +1,189 @@
+//===- NativeRunTest.cpp - running compiled programs ----------------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "NativeTesting.h"
+#include "Tile/Tile.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+#include "gtest/gtest.h"
+#include <cmath>
+
+using namespace attentile;
+using namespace attentile::testing;
+
+namespace {
+
+/// Two kernels with workspace between: W = X * scale, then Y = W + W.
+constexpr const char *kTwice = R"mlir(
+#m = #tile.axes<"m">
+#d = #tile.axes<"d">
+#md = #tile.axes<"m", "d">
+tile.program @twice sizes(%M) ins(%X: f32[M, 16], %B: f32[M], %scale: f32)
+    outs(%Y: f32[M, 16]) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %half = arith.constant 0.5 : f32
+  %enough = arith.cmpi sge, %M, %c1 : index
+  attn.assume %enough, "M >= 1"
+  attn.default %scale = %half : f32, f32
+  %w = attn.workspace "w" shape affine_map<()[s0] -> (s0, 16)> : tensor<?x16xf32>
+  %blocks = arith.ceildivsi %M, %c8 : index
+  tile.kernel @twice_0 grid(%i < %blocks) {
+    %m0 = arith.muli %i, %c8 : index
+    %m = tile.index %m0 : tensor<8xindex, #m>
+    %d = tile.index %c0 : tensor<16xindex, #d>
+    %x = tile.load %X[%m, %d] : tensor<?x16xf32>, (tensor<8xindex, #m>, tensor<16xindex, #d>) -> tensor<8x16xf32, #md>
+    %s = tile.broadcast %scale : f32 to tensor<8x16xf32, #md>
+    %y = arith.mulf %x, %s : tensor<8x16xf32, #md>
+    tile.store %y, %w[%m, %d] : tensor<8x16xf32, #md>, tensor<?x16xf32>, (tensor<8xindex, #m>, tensor<16xindex, #d>)
+  }
+  tile.kernel @twice_1 grid(%i < %blocks) {
+    %m0 = arith.muli %i, %c8 : index
+    %m = tile.index %m0 : tensor<8xindex, #m>
+    %d = tile.index %c0 : tensor<16xindex, #d>
+    %x = tile.load %w[%m, %d] : tensor<?x16xf32>, (tensor<8xindex, #m>, tensor<16xindex, #d>) -> tensor<8x16xf32, #md>
+    %y = arith.addf %x, %x : tensor<8x16xf32, #md>
+    tile.store %y, %Y[%m, %d] : tensor<8x16xf32, #md>, tensor<?x16xf32>, (tensor<8xindex, #m>, tensor<16xindex, #d>)
+  }
+}
+)mlir";
+
+struct NativeRun : ::testing::Test {
+  static void SetUpTestSuite() {
+    mlir::MLIRContext context;
+    context.loadDialect<tile::TileDialect, mlir::func::FuncDialect>();
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(kTwice, &context);
+    ASSERT_TRUE(module);
+    auto target = llvm::cantFail(NativeTarget::select("native"));
+    auto compiled = NativeProgram::compile(*module, target);
+    ASSERT_TRUE(bool(compiled)) << llvm::toString(compiled.takeError());
+    program = std::move(*compiled);
+  }
+  static void TearDownTestSuite() { program.reset(); }
+
+  void SetUp() override { ASSERT_TRUE(program); }
+
+  static HostTensor counting(std::vector<int64_t> sizes) {
+    HostTensor tensor = HostTensor::allocate(ElementType::F32, sizes);
+    for (int64_t i = 0; i < tensor.size(); ++i)
+      tensor.writeDouble(i, double(i));
+    return tensor;
+  }
+
+  static std::string errorOf(const std::vector<HostTensor> &tensors) {
+    auto stats = program->run({tensors, {}});
+    return stats ? "" : llvm::toString(stats.takeError());
+  }
+
+  static inline std::unique_ptr<NativeProgram> program;
+};
+
+TEST_F(NativeRun, KernelsRunInOrderOnAnyThreads) {
+  for (unsigned threads : {1u, 2u, 5u, 0u})
+    for (int64_t rows : {1, 7, 8, 9, 1000}) {
+      HostTensor x = counting({rows, 16});
+      HostTensor y = HostTensor::allocate(ElementType::F32, {rows, 16});
+      RunOptions options;
+      options.threads = threads;
+      auto stats = program->run(
+          {{x, counting({rows}), HostTensor::scalar(ElementType::F32, 3), y},
+           {}},
+          options);
+      ASSERT_TRUE(bool(stats)) << llvm::toString(stats.takeError());
+      EXPECT_EQ(stats->workspaceBytes, rows * 64);
+      for (int64_t i = 0; i < y.size(); ++i)
+        ASSERT_EQ(y.readDouble(i), 6.0 * double(i));
+    }
+}
+
+TEST_F(NativeRun, StridesAndDefaults) {
+  // X is read backwards from every second column; Y is transposed in memory.
+  HostTensor memory = counting({20, 32});
+  HostTensor x = HostTensor::borrow(ElementType::F32, memory.data, {20, 16},
+                                    {-32, 2}, 19 * 32);
+  HostTensor target = HostTensor::allocate(ElementType::F32, {16, 20});
+  HostTensor y =
+      HostTensor::borrow(ElementType::F32, target.data, {20, 16}, {1, 20});
+  ASSERT_EQ(errorOf({x, counting({20}), HostTensor(), y}), "");
+  for (int64_t m = 0; m < 20; ++m)
+    for (int64_t d = 0; d < 16; ++d)
+      ASSERT_EQ(target.at({d, m}), double((19 - m) * 32 + 2 * d));
+}
+
+TEST_F(NativeRun, SaysWhatIsWrong) {
+  HostTensor x = counting({9, 16}), b = counting({9}), y = counting({9, 16});
+  HostTensor scale = HostTensor::scalar(ElementType::F32, 1);
+  EXPECT_EQ(errorOf({x, b, scale}),
+            "expected 4 inputs and outputs of 'twice', got 3");
+  EXPECT_EQ(errorOf({x, counting({8}), scale, y}),
+            "expected size M = 9 of dimension 0 of 'X' in dimension 0 of 'B', "
+            "got 8");
+  EXPECT_EQ(errorOf({x, x, scale, y}), "expected 'B' of rank 1, got rank 2");
+  EXPECT_EQ(errorOf({counting({9, 15}), b, scale, y}),
+            "expected 16 = 16 in dimension 1 of 'X', got 15");
+  EXPECT_EQ(errorOf({x, HostTensor::allocate(ElementType::I32, {9}), scale, y}),
+            "expected 'B' of type f32, got i32");
+  EXPECT_EQ(
+      errorOf({counting({0, 16}), counting({0}), scale, counting({0, 16})}),
+      "constraint does not hold: M >= 1");
+  HostTensor repeated =
+      HostTensor::borrow(ElementType::F32, y.data, {9, 16}, {0, 1});
+  EXPECT_EQ(errorOf({x, b, scale, repeated}),
+            "expected a stride other than 0 in dimension 0 of 'Y', which is "
+            "written");
+}
+
+TEST_F(NativeRun, ReportsAndStops) {
+  int64_t rows = 8000;
+  std::vector<HostTensor> tensors = {counting({rows, 16}), counting({rows}),
+                                     HostTensor(), counting({rows, 16})};
+  double last = 0;
+  RunOptions options;
+  options.threads = 1;
+  options.progress = [&](double share) {
+    EXPECT_GE(share, last);
+    last = share;
+  };
+  ASSERT_TRUE(bool(program->run({tensors, {}}, options)));
+  EXPECT_EQ(last, 1.0);
+
+  std::atomic<bool> cancel = false;
+  last = 0;
+  options.cancel = &cancel;
+  options.progress = [&](double share) {
+    last = share;
+    cancel = share > 0.25;
+  };
+  auto stats = program->run({tensors, {}}, options);
+  ASSERT_TRUE(bool(stats));
+  EXPECT_TRUE(stats->cancelled);
+  EXPECT_LT(last, 0.5);
+}
+
+TEST(NativeTargets, NamesStandForTheirOwnFeatures) {
+  auto of = [](const char *name) {
+    return llvm::cantFail(NativeTarget::select(name));
+  };
+  NativeTarget baseline = of("x86-64");
+  EXPECT_EQ(baseline.vectorBits, 128u);
+  EXPECT_FALSE(baseline.hasFMA || baseline.hasF16 || baseline.hasRounding);
+  EXPECT_EQ(baseline.features, "");
+  NativeTarget haswell = of("haswell");
+  EXPECT_EQ(haswell.vectorBits, 256u);
+  EXPECT_TRUE(haswell.hasFMA && haswell.hasF16 && haswell.hasRounding);
+  EXPECT_EQ(of("x86-64-v4").vectorBits, 512u);
+  EXPECT_FALSE(of("sandybridge").hasFMA);
+  EXPECT_TRUE(of("native").vectorBits >= 128);
+  auto unknown = NativeTarget::select("pentium9000");
+  ASSERT_FALSE(bool(unknown));
+  EXPECT_EQ(llvm::toString(unknown.takeError()),
+            "expected 'native' or the name of a processor as LLVM spells it "
+            "(for example x86-64-v3, haswell, znver4), got 'pentium9000'");
+}
+
+} // namespace
