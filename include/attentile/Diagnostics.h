@@ -22,6 +22,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/Twine.h"
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -104,7 +105,7 @@ class Diagnostics {
 public:
   /// No more errors than this are kept: after that many, what follows is
   /// hardly of use, and a hostile input could make the list grow without end.
-  static constexpr unsigned maxErrors = 50;
+  static constexpr unsigned maxErrors = 20;
 
   /// Reports an error. The reference is valid until the next report.
   Diagnostic &error(const SourceFile &file, SourceRange range,
@@ -122,6 +123,9 @@ public:
   const std::vector<Diagnostic> &all() const { return list; }
   void clear();
 
+  /// Keeps a text that diagnostics point into for as long as they live.
+  void keep(std::shared_ptr<const SourceFile> file);
+
   /// The text form, for people.
   void print(llvm::raw_ostream &os) const;
 
@@ -136,6 +140,7 @@ private:
                   const llvm::Twine &message);
 
   std::vector<Diagnostic> list;
+  std::vector<std::shared_ptr<const SourceFile>> kept;
   Diagnostic overflow; // receives what is reported beyond maxErrors
   unsigned numErrors = 0;
 };

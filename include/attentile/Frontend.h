@@ -107,9 +107,14 @@ public:
   };
   const std::vector<Entry> &entries() const { return list; }
 
+  /// The texts that were added: what diagnostics point into.
+  const std::vector<std::shared_ptr<const SourceFile>> &files() const {
+    return texts;
+  }
+
 private:
   std::vector<Entry> list;
-  std::vector<std::shared_ptr<SourceFile>> texts;
+  std::vector<std::shared_ptr<const SourceFile>> texts;
 };
 
 //===----------------------------------------------------------------------===//

@@ -97,6 +97,7 @@ static bool isName(StringRef text) {
 bool Bindings::add(StringRef text, Diagnostics &diagnostics) {
   auto source = std::make_shared<SourceFile>("--bind", text.str());
   texts.push_back(source);
+  diagnostics.keep(source);
   StringRef all = source->text();
   auto rangeOf = [&](StringRef part) -> SourceRange {
     uint32_t begin = part.data() - all.data();

@@ -97,6 +97,11 @@ Diagnostic &Diagnostics::warning(const llvm::Twine &message) {
   return add(Severity::Warning, nullptr, {0, 0}, message);
 }
 
+void Diagnostics::keep(std::shared_ptr<const SourceFile> file) {
+  if (std::find(kept.begin(), kept.end(), file) == kept.end())
+    kept.push_back(std::move(file));
+}
+
 void Diagnostics::clear() {
   list.clear();
   numErrors = 0;

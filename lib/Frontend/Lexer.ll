@@ -222,6 +222,7 @@ exponent [eE][+-]?{digit}+
       shown.pop_back();
     shown += "...";
   }
+  context.lexicalError = range.end;
   Diagnostic &error = context.diagnostics.error(
       context.source, range, "unexpected '" + shown + "'");
   if (text == "&")

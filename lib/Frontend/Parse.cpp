@@ -7,6 +7,7 @@
 
 #include "ParseContext.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/ConvertUTF.h"
 #include <algorithm>
 
 using namespace attentile;
@@ -40,31 +41,6 @@ llvm::SmallVector<llvm::StringRef> SyntaxTree::kernelNames() const {
 /// Larger files are no kernels, and offsets have 32 bits.
 static constexpr size_t maxFileSize = 16 << 20;
 
-/// Length of the UTF-8 character at the front of `bytes`, 0 if there is none
-/// (Unicode, table 3-7: overlong forms and surrogates are none).
-static size_t characterLength(llvm::StringRef bytes) {
-  auto byte = [&](size_t i) -> unsigned {
-    return i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0;
-  };
-  auto isTail = [&](size_t i) { return (byte(i) & 0xC0) == 0x80; };
-  unsigned first = byte(0), second = byte(1);
-  if (first < 0x80)
-    return 1;
-  if (first >= 0xC2 && first <= 0xDF)
-    return isTail(1) ? 2 : 0;
-  if (first >= 0xE0 && first <= 0xEF) {
-    unsigned low = first == 0xE0 ? 0xA0 : 0x80;
-    unsigned high = first == 0xED ? 0x9F : 0xBF;
-    return second >= low && second <= high && isTail(2) ? 3 : 0;
-  }
-  if (first >= 0xF0 && first <= 0xF4) {
-    unsigned low = first == 0xF0 ? 0x90 : 0x80;
-    unsigned high = first == 0xF4 ? 0x8F : 0xBF;
-    return second >= low && second <= high && isTail(2) && isTail(3) ? 4 : 0;
-  }
-  return 0;
-}
-
 /// Refuses bytes that are no text, so that whoever comes later may print them.
 static bool isText(const SourceFile &file, Diagnostics &diagnostics) {
   llvm::StringRef text = file.text();
@@ -74,22 +50,20 @@ static bool isText(const SourceFile &file, Diagnostics &diagnostics) {
                           llvm::Twine(text.size()) + " bytes");
     return false;
   }
-  for (size_t i = 0, e = text.size(); i < e;) {
-    size_t length = characterLength(text.drop_front(i));
-    if (length > 0 && text[i] != '\0') {
-      i += length;
-      continue;
-    }
-    uint32_t at = i;
-    unsigned char byte = text[i];
-    diagnostics
-        .error(file, {at, at + 1},
-               "expected UTF-8 text, got the byte 0x" +
-                   llvm::utohexstr(byte, /*LowerCase=*/true, /*Width=*/2))
-        .note("is this a source file of the attn language?");
-    return false;
-  }
-  return true;
+  const auto *begin = reinterpret_cast<const llvm::UTF8 *>(text.begin());
+  const auto *stop = begin;
+  llvm::isLegalUTF8String(&stop, begin + text.size());
+  size_t at = std::min<size_t>(stop - begin, text.find('\0'));
+  if (at >= text.size())
+    return true;
+  uint32_t offset = at;
+  unsigned char byte = text[at];
+  diagnostics
+      .error(file, {offset, offset + 1},
+             "expected UTF-8 text, got the byte 0x" +
+                 llvm::utohexstr(byte, /*LowerCase=*/true, /*Width=*/2))
+      .note("is this a source file of the attn language?");
+  return false;
 }
 
 SyntaxTree attentile::parse(const SourceFile &file, Diagnostics &diagnostics) {

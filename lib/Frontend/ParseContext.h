@@ -102,6 +102,9 @@ public:
   /// Bytes the lexer has consumed, and the end of the last token it returned.
   uint32_t offset = 0;
   uint32_t lastEnd = 0;
+  /// End of the last text that was no token. Syntax errors on its line only
+  /// say again that something is missing there.
+  uint32_t lexicalError = ~0u;
   /// Set when an expression nests too deep: parsing stops.
   bool tooDeep = false;
 

@@ -32,6 +32,10 @@ const CheckedType *CheckedKernel::findType(StringRef wanted) const {
   return nullptr;
 }
 
+std::string frontend::counted(size_t count, StringRef one, StringRef many) {
+  return (Twine(count) + " " + (count == 1 ? one : many)).str();
+}
+
 Diagnostic &Sema::error(SourceRange range, const Twine &message) {
   return diagnostics.error(file, range, message);
 }
@@ -145,6 +149,8 @@ std::unique_ptr<CheckedKernel> attentile::check(const SyntaxTree &tree,
                                                 const CheckOptions &options,
                                                 Diagnostics &diagnostics) {
   unsigned errorsBefore = diagnostics.errorCount();
+  for (const auto &text : bindings.files())
+    diagnostics.keep(text);
   const ast::KernelDecl *decl = chooseKernel(tree, options.kernel, diagnostics);
   if (!decl)
     return nullptr;

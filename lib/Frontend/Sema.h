@@ -15,7 +15,9 @@
 //   SemaNames.cpp      what a name is; ranges of index variables
 //   SemaFunctions.cpp  the file's functions
 //   SemaBody.cpp       statements
-//   SemaExpr.cpp       expressions: names, types, axes
+//   SemaExpr.cpp       expressions: types, axes
+//   SemaRefs.cpp       expressions: names and reads
+//   SemaConstants.cpp  conditions whose values are known
 //   SemaBounds.cpp     reads known to lie outside
 //   SemaNodes.cpp      making typed nodes, intervals
 //   SemaProducts.cpp   which sums are matrix products, and in which type
@@ -169,10 +171,6 @@ private:
   //===--- SemaExpr.cpp ---------------------------------------------------===//
   const TypedExpr *visit(const ast::Expr &expr, Scope scope);
   const TypedExpr *visitKind(const ast::Expr &expr, const Scope &scope);
-  const TypedExpr *ref(const ast::Expr &expr, const Scope &scope);
-  const TypedExpr *entityValue(const ast::Expr &expr, Entity entity,
-                               const Scope &scope);
-  const TypedExpr *read(const ast::Expr &expr, const Scope &scope);
   const TypedExpr *apply(const ast::Expr &expr, const Scope &scope);
   const TypedExpr *castOrCall(const ast::Expr &expr, const Scope &scope);
   const TypedExpr *cast(ElementType type, const ast::Expr &expr,
@@ -186,6 +184,12 @@ private:
                     const Scope &scope, const llvm::Twine &what);
   bool expectBool(const TypedExpr *value, const ast::Expr &expr,
                   const Scope &scope, const llvm::Twine &what);
+
+  //===--- SemaRefs.cpp ---------------------------------------------------===//
+  const TypedExpr *ref(const ast::Expr &expr, const Scope &scope);
+  const TypedExpr *entityValue(const ast::Expr &expr, Entity entity,
+                               const Scope &scope);
+  const TypedExpr *read(const ast::Expr &expr, const Scope &scope);
 
   //===--- SemaBounds.cpp -------------------------------------------------===//
   void checkInside(const TypedExpr *index, const CheckedParam &tensor,
@@ -250,6 +254,9 @@ private:
   bool tooLarge = false;
   bool callsAreSound = true; // no recursion, no chain too long to inline
 };
+
+/// "1 index", "3 indices".
+std::string counted(size_t count, llvm::StringRef one, llvm::StringRef many);
 
 /// The value of a condition over sizes and scalars; nothing if it depends on
 /// one that is not bound. (SemaConstants.cpp)

@@ -76,9 +76,9 @@ bool Sema::checkTarget(const ast::Statement &statement, unsigned output,
                        CheckedStatement &checked) {
   const CheckedParam &param = kernel.outs[output];
   if (statement.index.size() != param.shape.size()) {
-    error(statement.target, "expected " + Twine(param.shape.size()) +
-                                " indices for '" + param.name + "', got " +
-                                Twine(statement.index.size()))
+    error(statement.target,
+          "expected " + counted(param.shape.size(), "index", "indices") +
+              " for '" + param.name + "', got " + Twine(statement.index.size()))
         .note(file, param.range, "it is declared here");
     return false;
   }

@@ -7,7 +7,9 @@
 //
 // An index is written as a sum of coefficient * atom, atoms being sizes, index
 // variables and what is not linear. With the dimension subtracted, equal atoms
-// cancel: m + M in a dimension M is m, which is at least 0, so outside.
+// cancel: m + M in a dimension M is m, which is at least 0, so outside. What
+// sizes are bound to counts only for an index that is the same everywhere: with
+// N = 1, n + 1 is outside too, but the same program is right for any other N.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,6 +30,7 @@ struct Form {
   __int128 constant = 0;
   llvm::SmallVector<std::pair<unsigned, int64_t>, 8> terms;
   bool isValid = true;
+  unsigned visited = 0; // calls share their arguments: many paths
 
   void add(unsigned atom, int64_t coefficient) {
     for (auto &[known, sum] : terms)
@@ -50,7 +53,8 @@ struct Form {
 static void addExpr(Form &form, const TypedExpr &expr, int64_t factor,
                     llvm::function_ref<LinearSize(const SizeExpr &)> linear,
                     unsigned depth) {
-  if (!form.isValid || depth > 32 || std::abs(factor) > (1 << 20)) {
+  if (!form.isValid || depth > 32 || ++form.visited > 256 ||
+      std::abs(factor) > (1 << 20)) {
     form.isValid = false;
     return;
   }
@@ -97,8 +101,12 @@ void Sema::checkInside(const TypedExpr *index, const CheckedParam &tensor,
   if (index->op == TypedExpr::IndexVar &&
       kernel.indices[index->id].extent == &size)
     return;
+  auto value = kernel.evaluate(size);
+  if (value == 0)
+    return; // nothing is read
   auto linearOf = [&](const SizeExpr &e) {
-    if (auto value = kernel.evaluate(e)) {
+    auto value = kernel.evaluate(e);
+    if (value && !index->axes) {
       LinearSize known;
       known.constant = *value;
       return known;
@@ -156,7 +164,11 @@ void Sema::checkInside(const TypedExpr *index, const CheckedParam &tensor,
     error(scope, index->range,
           "expected an index that can lie inside dimension " +
               Twine(dimension + 1) + " of '" + tensor.name + "', of size " +
-              kernel.text(size) + ", got one that is always outside")
+              kernel.text(size) +
+              (value && size.kind != SizeExpr::Constant
+                   ? " = " + std::to_string(*value)
+                   : "") +
+              ", got one that is always outside")
         .note(file, tensor.range, "indices run from 0 to the size - 1");
     return;
   }

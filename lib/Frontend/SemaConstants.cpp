@@ -23,15 +23,25 @@ struct Constant {
 class Evaluator {
 public:
   explicit Evaluator(const CheckedKernel &kernel) : kernel(kernel) {}
-  std::optional<Constant> evaluate(const TypedExpr &expr);
+  std::optional<Constant> evaluate(const TypedExpr &expr) {
+    // Calls share their arguments: a graph, with more paths than nodes.
+    auto it = known.find(&expr);
+    if (it != known.end())
+      return it->second;
+    std::optional<Constant> value = evaluateNode(expr);
+    known.try_emplace(&expr, value);
+    return value;
+  }
 
 private:
+  std::optional<Constant> evaluateNode(const TypedExpr &expr);
   std::optional<Constant> logical(const TypedExpr &expr);
   std::optional<Constant> integer(const TypedExpr &expr, int64_t a, int64_t b);
   std::optional<Constant> floating(const TypedExpr &expr, float a, float b);
   std::optional<Constant> convert(const TypedExpr &expr, Constant a);
 
   const CheckedKernel &kernel;
+  llvm::DenseMap<const TypedExpr *, std::optional<Constant>> known;
 };
 } // namespace
 
@@ -143,7 +153,7 @@ std::optional<Constant> Evaluator::convert(const TypedExpr &expr, Constant a) {
   }
 }
 
-std::optional<Constant> Evaluator::evaluate(const TypedExpr &expr) {
+std::optional<Constant> Evaluator::evaluateNode(const TypedExpr &expr) {
   switch (expr.op) {
   case TypedExpr::IntConst:
   case TypedExpr::BoolConst:

@@ -77,7 +77,8 @@ void Sema::checkCalls(const ast::FunctionDecl &function) {
 
 void Sema::checkCalls(const ast::FunctionDecl &function, const Expr &expr,
                       unsigned depth) {
-  // `depth` counts functions, not levels of the tree, which are fewer still.
+  // `depth` counts levels of the trees as if they were inlined, so that this
+  // recursion ends too.
   if (diagnostics.isFull())
     return;
   if (expr.kind == Expr::Call) {
@@ -103,7 +104,7 @@ void Sema::checkCalls(const ast::FunctionDecl &function, const Expr &expr,
     }
   }
   for (const Expr *arg : expr.args)
-    checkCalls(function, *arg, depth);
+    checkCalls(function, *arg, depth + 1);
 }
 
 const TypedExpr *Sema::call(const Expr &expr, const Scope &scope) {
@@ -133,8 +134,8 @@ const TypedExpr *Sema::call(const Expr &expr, const Scope &scope) {
   const ast::FunctionDecl &function = *it->second;
   if (expr.args.size() != function.params.size()) {
     error(scope, expr.range,
-          "expected " + Twine(function.params.size()) +
-              (function.params.size() == 1 ? " argument" : " arguments") +
+          "expected " +
+              counted(function.params.size(), "argument", "arguments") +
               " to '" + name + "', got " + Twine(expr.args.size()))
         .note(file, function.name.range, "it is declared here");
     return nullptr;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Sema.h"
+#include "llvm/ADT/DenseSet.h"
 
 using namespace attentile;
 using namespace attentile::frontend;
@@ -195,13 +196,20 @@ const TypedExpr *Sema::setMembership(const ast::Condition &condition) {
 
 /// Adds "and the divisor is not 0" for every division in `expr`.
 void Sema::guardDivisions(const TypedExpr *expr, const TypedExpr *&condition) {
-  if (!condition)
-    return;
-  if (expr->op == TypedExpr::Div || expr->op == TypedExpr::Mod) {
-    const TypedExpr *divisor = expr->operands[1];
-    bool isInt = divisor->type == ValueType::Int;
-    const TypedExpr *zero =
-        isInt ? intConst(0, divisor->range) : floatConst(0, divisor->range);
+  // Calls share their arguments: a graph, with more paths than nodes.
+  llvm::SmallVector<const TypedExpr *> open = {expr};
+  llvm::DenseSet<const TypedExpr *> seen;
+  while (!open.empty() && condition) {
+    const TypedExpr *next = open.pop_back_val();
+    if (!seen.insert(next).second)
+      continue;
+    open.append(next->operands.begin(), next->operands.end());
+    if (next->op != TypedExpr::Div && next->op != TypedExpr::Mod)
+      continue;
+    const TypedExpr *divisor = next->operands[1];
+    const TypedExpr *zero = divisor->type == ValueType::Int
+                                ? intConst(0, divisor->range)
+                                : floatConst(0, divisor->range);
     const TypedExpr *nonzero = zero ? make(TypedExpr::Ne, ValueType::Bool,
                                            divisor->range, {divisor, zero})
                                     : nullptr;
@@ -209,8 +217,6 @@ void Sema::guardDivisions(const TypedExpr *expr, const TypedExpr *&condition) {
                                condition->range, {condition, nonzero})
                         : nullptr;
   }
-  for (const TypedExpr *operand : expr->operands)
-    guardDivisions(operand, condition);
 }
 
 const TypedExpr *Sema::condition(const ast::Condition &condition) {

@@ -58,9 +58,10 @@ void Sema::collectNames() {
                         Entity{Entity::Let, id, statement.name.range});
       continue;
     }
-    error(statement.name.range, "expected a new name, got '" +
-                                    statement.name.str() + "', which is " +
-                                    kindName(it->second))
+    error(statement.name.range,
+          "expected a new name, got '" + statement.name.str() + "', which is " +
+              (it->second.kind == Entity::Out ? "an " : "a ") +
+              kindName(it->second))
         .note(file, it->second.range,
               "it is declared here; a let may repeat a let's name only");
   }

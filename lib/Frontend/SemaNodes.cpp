@@ -112,11 +112,9 @@ void Sema::setInterval(TypedExpr &expr) {
   case TypedExpr::IntConst:
     r = {expr.intValue, expr.intValue};
     break;
-  case TypedExpr::IndexVar: {
-    auto extent = kernel.evaluate(*kernel.indices[expr.id].extent);
-    r = {0, std::max<int64_t>(extent.value_or(largestSize) - 1, 0)};
+  case TypedExpr::IndexVar: // not its extent: see SemaBounds.cpp
+    r = {0, largestSize - 1};
     break;
-  }
   case TypedExpr::Size:
     if (auto value = kernel.evaluate(*expr.size))
       r = {*value, *value};

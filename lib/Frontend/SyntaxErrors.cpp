@@ -47,8 +47,11 @@ static bool isContextual(StringRef token) {
 static std::string describe(llvm::ArrayRef<StringRef> expected) {
   bool expression = llvm::is_contained(expected, "an integer");
   bool name = llvm::is_contained(expected, "a name");
+  bool statement = llvm::is_contained(expected, "'let'");
   llvm::SmallVector<StringRef> shown;
-  if (expression) {
+  if (statement) {
+    shown = {"a statement", "'}'"};
+  } else if (expression) {
     shown.push_back("an expression");
     // Only a set and an argument list take more than an expression.
     if (llvm::is_contained(expected, "')'"))
@@ -77,6 +80,9 @@ static std::string describe(llvm::ArrayRef<StringRef> expected) {
 void frontend::reportSyntaxError(ParseContext &context, SourceRange range,
                                  bool atEnd,
                                  llvm::ArrayRef<StringRef> expected) {
+  if (context.lexicalError <= range.begin &&
+      !context.source.text({context.lexicalError, range.begin}).contains('\n'))
+    return;
   StringRef got = context.source.text(range);
   std::string wanted = describe(expected);
   std::string shown =
@@ -89,6 +95,9 @@ void frontend::reportSyntaxError(ParseContext &context, SourceRange range,
               !llvm::is_contained(expected, "an integer");
   if (name && isReserved(got))
     error.note("'" + got + "' is a reserved word; choose another name");
+  else if (wanted == "an element type")
+    error.note("the types are f32, bf16, f16, f8e4m3, f8e5m2, i8, i4, i32, i64 "
+               "and bool");
   else if (got == "=" && llvm::is_contained(expected, "'=='"))
     error.note("write == to compare");
   else if (atEnd && llvm::is_contained(expected, "'}'"))
