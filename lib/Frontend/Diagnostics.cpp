@@ -164,10 +164,11 @@ static Snippet makeSnippet(const SourceFile &file, SourceRange range) {
   if (from > 0)
     result.line = result.underline = "...";
   std::fill(result.underline.begin(), result.underline.end(), ' ');
+  result.line += line.slice(from, to);
   for (size_t i = from; i < to; ++i) {
     unsigned char c = line[i];
-    bool control = (c < 0x20 && c != '\t') || c == 0x7F;
-    result.line += control ? '?' : line[i];
+    if ((c < 0x20 && c != '\t') || c == 0x7F)
+      result.line[result.line.size() - (to - i)] = '?';
     if (!startsCharacter(line[i]))
       continue;
     if (i < first)

@@ -67,7 +67,7 @@ void Sema::run() {
   checkTypes();
   applyBindings(/*types=*/true);
   checkParams();
-  bool shapesOk = true;
+  bool shapesOk = kernel.outs.size() == decl.outs.size();
   for (const auto *params : {&kernel.ins, &kernel.outs})
     for (const CheckedParam &param : *params)
       shapesOk &= !llvm::is_contained(param.shape, nullptr);

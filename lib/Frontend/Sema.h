@@ -36,6 +36,10 @@
 
 namespace attentile::frontend {
 
+/// More parameters of a kernel or a function than this are refused, so that no
+/// check takes quadratic time.
+constexpr unsigned maxParams = 256;
+
 /// What a name of a kernel is: one thing everywhere in it.
 struct Entity {
   enum Kind : uint8_t { Type, Size, In, Out, Let, Index };
@@ -251,6 +255,7 @@ private:
   std::vector<const TypedExpr *> nodes; // in creation order
   const CallSite *currentCallSite = nullptr;
   unsigned numSoftmaxes = 0;
+  unsigned sizeNodes = 0;
   bool tooLarge = false;
   bool callsAreSound = true; // no recursion, no chain too long to inline
 };

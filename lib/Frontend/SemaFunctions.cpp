@@ -23,6 +23,13 @@ void Sema::checkFunctions() {
           .note(file, it->second->name.range, "it is declared here");
   }
   for (const ast::FunctionDecl *function : tree.functions) {
+    if (function->params.size() > maxParams) {
+      error(function->name.range, "expected at most " + Twine(maxParams) +
+                                      " parameters, got " +
+                                      Twine(function->params.size()));
+      callsAreSound = false;
+      continue;
+    }
     llvm::DenseMap<StringRef, SourceRange> params;
     for (ast::Name param : function->params) {
       auto [it, isNew] = params.try_emplace(param.str(), param.range);

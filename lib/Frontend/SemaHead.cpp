@@ -116,6 +116,13 @@ void Sema::addParam(const ast::Param &param, bool isOutput) {
 }
 
 void Sema::checkParams() {
+  if (decl.ins.size() > maxParams || decl.outs.size() > maxParams) {
+    error(decl.name.range, "expected at most " + Twine(maxParams) +
+                               " inputs and as many outputs, got " +
+                               Twine(decl.ins.size()) + " and " +
+                               Twine(decl.outs.size()));
+    return;
+  }
   for (const ast::Param &param : decl.ins)
     addParam(param, /*isOutput=*/false);
   for (const ast::Param &param : decl.outs)

@@ -60,37 +60,37 @@ static std::vector<AxisSet> enclosing(const TypedExpr *value,
 void Sema::findHeadSizes() {
   // Which axes are whole in every statement.
   AxisSet reduced = 0, notWhole = 0;
-  llvm::SmallVector<std::vector<AxisSet>> aboveOf;
-  llvm::SmallVector<std::vector<bool>> liveOf;
-  llvm::SmallVector<const CheckedStatement *> outputs;
+  std::vector<bool> isLive;
   for (const CheckedStatement &statement : kernel.body) {
     if (statement.kind != CheckedStatement::Output)
       continue;
-    outputs.push_back(&statement);
-    aboveOf.push_back(enclosing(statement.value, liveOf.emplace_back()));
-    for (size_t i = 0; i < liveOf.back().size(); ++i) {
-      if (!liveOf.back()[i] || !nodes[i]->isReduction())
+    std::vector<AxisSet> above = enclosing(statement.value, isLive);
+    for (size_t i = 0; i < isLive.size(); ++i) {
+      if (!isLive[i] || !nodes[i]->isReduction())
         continue;
       AxisSet bound = nodes[i]->bound;
       reduced |= bound;
       AxisSet inBody = nodes[i]->operands[0]->reduced;
-      if (inBody || !(aboveOf.back()[i] & ~bound))
+      if (inBody || !(above[i] & ~bound))
         notWhole |= bound;
     }
   }
-  AxisSet whole = reduced & ~notWhole;
+  AxisSet summed = reduced & ~notWhole, whole = summed;
 
-  for (auto [statement, above, live] : llvm::zip(outputs, aboveOf, liveOf)) {
+  for (const CheckedStatement &statement : kernel.body) {
+    if (statement.kind != CheckedStatement::Output)
+      continue;
+    std::vector<AxisSet> above = enclosing(statement.value, isLive);
     AxisSet left = 0;
-    for (unsigned id : statement->index)
+    for (unsigned id : statement.index)
       left |= AxisSet(1) << id;
     AxisSet scores = 0, maxima = 0;
     bool hasScores = false, hasMaxima = false;
-    for (size_t i = 0; i < live.size(); ++i) {
-      if (!live[i] || !nodes[i]->isReduction())
+    for (size_t i = 0; i < isLive.size(); ++i) {
+      if (!isLive[i] || !nodes[i]->isReduction())
         continue;
       const TypedExpr &node = *nodes[i];
-      if (!(node.bound & ~whole) && above[i]) {
+      if (!(node.bound & ~summed) && above[i]) {
         hasScores = true;
         scores |= node.axes;
       }

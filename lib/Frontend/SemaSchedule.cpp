@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Sema.h"
+#include "llvm/ADT/DenseSet.h"
 
 using namespace attentile;
 using namespace attentile::frontend;
@@ -33,15 +34,15 @@ bool Sema::applies(const ast::ScheduleDecl &decl) {
 }
 
 void Sema::chooseSchedule() {
-  std::vector<StringRef> candidates;
+  std::vector<StringRef> candidates, kernels;
+  for (const ast::KernelDecl *kernel : tree.kernels)
+    kernels.push_back(kernel->name.str());
+  llvm::DenseSet<StringRef> known(kernels.begin(), kernels.end());
   bool isNamed = false;
   for (const ast::ScheduleDecl *candidate : tree.schedules) {
     StringRef of = candidate->kernel.str();
     if (of != decl.name.str()) {
-      std::vector<StringRef> kernels;
-      for (const ast::KernelDecl *kernel : tree.kernels)
-        kernels.push_back(kernel->name.str());
-      if (llvm::is_contained(kernels, of))
+      if (known.contains(of))
         continue;
       Diagnostic &e = error(candidate->kernel.range,
                             "unknown kernel '" + of + "' in a schedule");

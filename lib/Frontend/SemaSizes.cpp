@@ -16,6 +16,9 @@ using llvm::Twine;
 
 static constexpr int64_t largestSize = std::numeric_limits<int32_t>::max();
 
+/// All shapes of a kernel together; more would be no kernel but an attack.
+static constexpr unsigned maxSizeNodes = 4096;
+
 //===----------------------------------------------------------------------===//
 // Values and text
 //===----------------------------------------------------------------------===//
@@ -96,9 +99,9 @@ const SizeExpr *Sema::makeSize(SizeExpr expr) {
 }
 
 unsigned Sema::addSize(ast::Name name) {
-  for (auto [i, size] : llvm::enumerate(kernel.sizes))
-    if (size.name == name.str())
-      return i;
+  auto it = names.find(name.str());
+  if (it != names.end())
+    return it->second.id;
   unsigned id = kernel.sizes.size();
   kernel.sizes.push_back({name.str(), name.range, std::nullopt, false, false});
   names.try_emplace(name.str(), Entity{Entity::Size, id, name.range});
@@ -106,6 +109,12 @@ unsigned Sema::addSize(ast::Name name) {
 }
 
 const SizeExpr *Sema::sizeExpr(const Expr &expr) {
+  if (++sizeNodes > maxSizeNodes) {
+    if (sizeNodes == maxSizeNodes + 1)
+      error(expr.range, "expected shapes of at most " + Twine(maxSizeNodes) +
+                            " sizes and operators, got more");
+    return nullptr;
+  }
   if (expr.kind == Expr::Int) {
     if (expr.intValue <= largestSize)
       return makeSize({SizeExpr::Constant, expr.intValue, 0, nullptr, nullptr});

@@ -3,7 +3,7 @@ import sys
 
 kind, count = sys.argv[1], int(sys.argv[2])
 value, functions, head = "1", "", "Q: f32[M]"
-lets = where = ""
+lets = where = outputs = ""
 if kind == "brackets":
     value = "(" * count + "1" + ")" * count
 elif kind == "minus":
@@ -30,10 +30,20 @@ elif kind == "sharing":  # few nodes, but two to the power of COUNT paths
     value = f"Q[m] * Q[g{count - 1}(m)]"
     head += f", k: i32 = g{count - 1}(M)"
     where = f"where M % 7 != 0 || g{count - 1}(M) / 3 % 2 == 0"
+elif kind == "inputs":
+    head = ", ".join(f"Q{i}: f32[M]" for i in range(count))
+elif kind == "parameters":
+    functions = "fn many(" + ", ".join(f"x{i}" for i in range(count)) + ") = x0;\n"
+elif kind == "shapes":
+    head = ", ".join("Q%d: f32[%s]" % (i, " + ".join(["M"] * 100)) for i in range(count))
+elif kind == "outputs":  # of one long chain
+    lets = "".join(f"  let a = {'a' if i else 'Q[m]'} + 1;\n" for i in range(10000))
+    lets += "".join(f"  O{i}[m] = a;\n" for i in range(count))
+    outputs = "".join(f"O{i}: f32[M], " for i in range(count))
 elif kind == "lets":
     lets = "".join(f"  let a = {'a' if i else 'Q[m]'} + 1;\n" for i in range(count))
     value = "a"
 elif kind == "axes":
     head = ", ".join(f"Q{i}: f32[M]" for i in range(count - 1))
     value = "0" + " + ".join([""] + [f"sum[x{i}](Q{i}[x{i}])" for i in range(count - 1)])
-print(f"{functions}kernel nest({head}) -> (O: f32[M]) {where} {{\n{lets}  O[m] = {value};\n}}")
+print(f"{functions}kernel nest({head}) -> ({outputs}O: f32[M]) {where} {{\n{lets}  O[m] = {value};\n}}")
