@@ -204,6 +204,31 @@ FloatFacts VisibilityAnalysis::getStored(Value workspace) {
   return getMay(may);
 }
 
+/// Whether a load along a loop's axis reads nothing beyond the loop's end,
+/// since the tensor ends there too.
+static bool endsWithLoop(tile::LoadOp load) {
+  attn::SignatureOpInterface program = load->getParentOfType<tile::ProgramOp>();
+  for (auto [at, extent] : llvm::zip_equal(
+           load.getIndices(), getTensorShape(load.getTensor()).getResults())) {
+    auto index = stripBroadcast(at).getDefiningOp<tile::IndexOp>();
+    auto iv =
+        index ? dyn_cast<BlockArgument>(index.getBase()) : BlockArgument();
+    auto loop =
+        iv ? dyn_cast<scf::ForOp>(iv.getOwner()->getParentOp()) : scf::ForOp();
+    if (!loop || iv != loop.getInductionVar())
+      continue;
+    Value end = loop.getUpperBound();
+    auto last = getIntegerConstant(end);
+    if (auto symbol = dyn_cast<AffineSymbolExpr>(extent);
+        symbol && program.getSizeArgs()[symbol.getPosition()] == end)
+      return true;
+    if (auto constant = dyn_cast<AffineConstantExpr>(extent);
+        constant && last && *last == constant.getValue())
+      return true;
+  }
+  return false;
+}
+
 /// What a carried value may be, before, in and after its loop: the least
 /// solution, from its initial value on.
 FloatFacts VisibilityAnalysis::getCarried(scf::ForOp loop, unsigned number) {
@@ -290,8 +315,10 @@ FloatFacts VisibilityAnalysis::computeFacts(Value value) {
       .Case<scf::ForOp>([&](auto loop) {
         return getCarried(loop, cast<OpResult>(value).getResultNumber());
       })
-      .Case<tile::LoadOp>([&](auto load) {
-        return load.getTensor().template getDefiningOp<attn::WorkspaceOp>()
+      .Case<tile::LoadOp>([&](tile::LoadOp load) {
+        if (!tail && endsWithLoop(load))
+          return getConstant(APFloat(0.0));
+        return load.getTensor().getDefiningOp<attn::WorkspaceOp>()
                    ? getStored(load.getTensor())
                    : getMay({});
       })

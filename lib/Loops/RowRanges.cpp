@@ -15,6 +15,7 @@
 #include "IntervalSets.h"
 #include "VisibilityFormula.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include <limits>
 

@@ -16,6 +16,7 @@
 #include "BlockRanges.h"
 #include "VisibilityFormula.h"
 #include "attentile/Loops/Passes.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -49,15 +50,9 @@ Value getSize(IndexBuilder &index, AffineExpr extent,
 /// The extent beyond which a store at the indices `row` writes nothing, or
 /// nothing if it does not store at these indices.
 std::optional<AffineExpr> getStoredExtent(tile::StoreOp store,
-                                          tile::IndexOp row,
-                                          attn::SignatureOpInterface program) {
-  AffineMap shape;
-  if (auto workspace = store.getTensor().getDefiningOp<attn::WorkspaceOp>())
-    shape = workspace.getShape();
-  else
-    shape = program.getShape(cast<BlockArgument>(store.getTensor()));
-  for (auto [at, extent] :
-       llvm::zip_equal(store.getIndices(), shape.getResults()))
+                                          tile::IndexOp row) {
+  for (auto [at, extent] : llvm::zip_equal(
+           store.getIndices(), getTensorShape(store.getTensor()).getResults()))
     if (stripBroadcast(at) == row.getResult())
       return extent;
   return std::nullopt;
@@ -83,7 +78,7 @@ SmallVector<RowAxis> getRowAxes(IndexBuilder &index, tile::KernelOp kernel) {
       auto store = dyn_cast<tile::StoreOp>(op);
       if (!store || !tile::getAxisPosition(store.getValue().getType(), axis))
         return WalkResult::advance();
-      auto stored = getStoredExtent(store, row, program);
+      auto stored = getStoredExtent(store, row);
       if (!stored || (extent && *extent != *stored))
         return WalkResult::interrupt();
       extent = stored;
@@ -221,16 +216,19 @@ void LoopSkipper::run() {
            "reduction";
     return;
   }
+  SmallVector<MaskCondition> masks = inside.getMaskConditions(loop);
+  Formula needed = formulas.getNot(hidden);
+  // Comparisons of scores (a row sum that is 0) say nothing about indices.
+  bool hasCondition = Formulas::anyAtom(
+      needed, [](Value atom) { return !atom.getDefiningOp<arith::CmpFOp>(); });
+  if (masks.empty() && !hasCondition)
+    return mark(tile::BlockClass::Full);
   if (!isSafeBeyond(size)) {
     missed("end-not-selected", loop.getLoc())
         << "every block is computed: indices beyond the axis's end are not "
            "neutral";
     return;
   }
-  SmallVector<MaskCondition> masks = inside.getMaskConditions(loop);
-  Formula needed = formulas.getNot(hidden);
-  if (needed->isTrue() && masks.empty())
-    return mark(tile::BlockClass::Full);
 
   OpBuilder builder(loop);
   IndexBuilder index(builder, loop.getLoc());

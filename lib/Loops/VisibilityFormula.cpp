@@ -43,6 +43,15 @@ std::optional<APInt> getIntegerConstant(Value value) {
   return std::nullopt;
 }
 
+AffineMap getTensorShape(Value tensor) {
+  if (auto workspace = tensor.getDefiningOp<attn::WorkspaceOp>())
+    return workspace.getShape();
+  auto argument = cast<BlockArgument>(tensor);
+  attn::SignatureOpInterface program =
+      cast<tile::ProgramOp>(argument.getOwner()->getParentOp());
+  return program.getShape(argument);
+}
+
 bool isLoopIndex(Value value, scf::ForOp loop) {
   auto index = stripBroadcast(value).getDefiningOp<tile::IndexOp>();
   return index && index.getBase() == loop.getInductionVar();

@@ -110,6 +110,10 @@ mlir::Value stripBroadcast(mlir::Value value);
 /// The constant that a scalar or splat tile is.
 std::optional<llvm::APInt> getIntegerConstant(mlir::Value value);
 
+/// The extents of a tensor of the program, ()[sizes] -> (extents): an input,
+/// output or workspace.
+mlir::AffineMap getTensorShape(mlir::Value tensor);
+
 /// Whether a tile is the indices of the axis that `loop` visits.
 bool isLoopIndex(mlir::Value value, mlir::scf::ForOp loop);
 

@@ -416,3 +416,154 @@ tile.program @threshold sizes(%M, %N) ins(%X: f32[M, N]) outs(%Y: f32[M]) {
     tile.store %r, %Y[%m] : tensor<32xf32, #m>, tensor<?xf32>, (tensor<32xindex, #m>)
   }
 }
+
+// -----
+
+#m = #tile.axes<"m">
+#n = #tile.axes<"n">
+#mn = #tile.axes<"m", "n">
+
+// exp(-inf) is 0: hidden blocks add nothing.
+// CHECK-LABEL: tile.program @weights
+// CHECK: arith.minsi %{{.*}}, %M
+// REMARK: Function=weights_0 | FullLoops=1, Loops=2
+tile.program @weights sizes(%M, %N) ins(%X: f32[M, N], %R: f32[M]) outs(%Y: f32[M]) {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c16 = arith.constant 16 : index
+  %blocks = arith.ceildivsi %M, %c32 : index
+  tile.kernel @weights_0 grid(%i < %blocks) {
+    %m0 = arith.muli %i, %c32 : index
+    %m = tile.index %m0 : tensor<32xindex, #m>
+    %mm = tile.broadcast %m : tensor<32xindex, #m> to tensor<32x16xindex, #mn>
+    %ninf = arith.constant dense<0xFF800000> : tensor<32x16xf32, #mn>
+    %zero = arith.constant dense<0.0> : tensor<32x16xf32, #mn>
+    %start = arith.constant dense<0.0> : tensor<32xf32, #m>
+    %end = tile.broadcast %N : index to tensor<16xindex, #n>
+    %row = tile.load %R[%m] : tensor<?xf32>, (tensor<32xindex, #m>) -> tensor<32xf32, #m>
+    %sum = scf.for %n0 = %c0 to %N step %c16 iter_args(%a = %start) -> (tensor<32xf32, #m>) {
+      %n = tile.index %n0 : tensor<16xindex, #n>
+      %nn = tile.broadcast %n : tensor<16xindex, #n> to tensor<32x16xindex, #mn>
+      %s0 = tile.load %X[%m, %n] : tensor<?x?xf32>, (tensor<32xindex, #m>, tensor<16xindex, #n>) -> tensor<32x16xf32, #mn>
+      %k = arith.cmpi sle, %nn, %mm : tensor<32x16xindex, #mn>
+      %s = arith.select %k, %s0, %ninf : tensor<32x16xi1, #mn>, tensor<32x16xf32, #mn>
+      %r = tile.broadcast %row : tensor<32xf32, #m> to tensor<32x16xf32, #mn>
+      %d = arith.subf %s, %r : tensor<32x16xf32, #mn>
+      %p = math.exp %d : tensor<32x16xf32, #mn>
+      %in_n = arith.cmpi slt, %n, %end : tensor<16xindex, #n>
+      %in = tile.broadcast %in_n : tensor<16xi1, #n> to tensor<32x16xi1, #mn>
+      %y = arith.select %in, %p, %zero : tensor<32x16xi1, #mn>, tensor<32x16xf32, #mn>
+      %t = tile.reduce sum %y over ["n"] : tensor<32x16xf32, #mn> -> tensor<32xf32, #m>
+      %b = arith.addf %a, %t : tensor<32xf32, #m>
+      scf.yield %b : tensor<32xf32, #m>
+    } {tile.axis = "n"}
+    tile.store %sum, %Y[%m] : tensor<32xf32, #m>, tensor<?xf32>, (tensor<32xindex, #m>)
+  }
+}
+
+// -----
+
+#m = #tile.axes<"m">
+#n = #tile.axes<"n">
+#mn = #tile.axes<"m", "n">
+
+// 0 * -inf is NaN in the formula: no block may be left out.
+// CHECK-LABEL: tile.program @weights_times_scores
+// CHECK: %[[BLOCKS:.*]] = arith.divui
+// CHECK: %[[ALL:.*]] = arith.muli %[[BLOCKS]], %c16
+// CHECK: scf.for %{{.*}} = %{{.*}} to %[[ALL]] step
+tile.program @weights_times_scores sizes(%M, %N) ins(%X: f32[M, N], %R: f32[M]) outs(%Y: f32[M]) {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c16 = arith.constant 16 : index
+  %blocks = arith.ceildivsi %M, %c32 : index
+  tile.kernel @weights_times_scores_0 grid(%i < %blocks) {
+    %m0 = arith.muli %i, %c32 : index
+    %m = tile.index %m0 : tensor<32xindex, #m>
+    %mm = tile.broadcast %m : tensor<32xindex, #m> to tensor<32x16xindex, #mn>
+    %ninf = arith.constant dense<0xFF800000> : tensor<32x16xf32, #mn>
+    %zero = arith.constant dense<0.0> : tensor<32x16xf32, #mn>
+    %start = arith.constant dense<0.0> : tensor<32xf32, #m>
+    %end = tile.broadcast %N : index to tensor<16xindex, #n>
+    %row = tile.load %R[%m] : tensor<?xf32>, (tensor<32xindex, #m>) -> tensor<32xf32, #m>
+    %sum = scf.for %n0 = %c0 to %N step %c16 iter_args(%a = %start) -> (tensor<32xf32, #m>) {
+      %n = tile.index %n0 : tensor<16xindex, #n>
+      %nn = tile.broadcast %n : tensor<16xindex, #n> to tensor<32x16xindex, #mn>
+      %s0 = tile.load %X[%m, %n] : tensor<?x?xf32>, (tensor<32xindex, #m>, tensor<16xindex, #n>) -> tensor<32x16xf32, #mn>
+      %k = arith.cmpi sle, %nn, %mm : tensor<32x16xindex, #mn>
+      %s = arith.select %k, %s0, %ninf : tensor<32x16xi1, #mn>, tensor<32x16xf32, #mn>
+      %r = tile.broadcast %row : tensor<32xf32, #m> to tensor<32x16xf32, #mn>
+      %d = arith.subf %s, %r : tensor<32x16xf32, #mn>
+      %p = math.exp %d : tensor<32x16xf32, #mn>
+      %z = arith.mulf %p, %s : tensor<32x16xf32, #mn>
+      %in_n = arith.cmpi slt, %n, %end : tensor<16xindex, #n>
+      %in = tile.broadcast %in_n : tensor<16xi1, #n> to tensor<32x16xi1, #mn>
+      %y = arith.select %in, %z, %zero : tensor<32x16xi1, #mn>, tensor<32x16xf32, #mn>
+      %t = tile.reduce sum %y over ["n"] : tensor<32x16xf32, #mn> -> tensor<32xf32, #m>
+      %b = arith.addf %a, %t : tensor<32xf32, #m>
+      scf.yield %b : tensor<32xf32, #m>
+    } {tile.axis = "n"}
+    tile.store %sum, %Y[%m] : tensor<32xf32, #m>, tensor<?xf32>, (tensor<32xindex, #m>)
+  }
+}
+
+// -----
+
+#m = #tile.axes<"m">
+#n = #tile.axes<"n">
+#mn = #tile.axes<"m", "n">
+
+// A maximum over the keys may be -inf, and -inf - -inf is NaN: the same.
+// CHECK-LABEL: tile.program @maximum_of_nothing
+// CHECK: %[[N15:.*]] = arith.addi %N, %c15
+// CHECK: %[[BLOCKS:.*]] = arith.divui %[[N15]], %c16
+// CHECK: } {tile.axis = "n", tile.blocks = #tile.blocks<partial>}
+// CHECK: %[[ALL:.*]] = arith.muli %[[BLOCKS]], %c16
+// CHECK: scf.for %{{.*}} = %{{.*}} to %[[ALL]] step
+tile.program @maximum_of_nothing sizes(%M, %N) ins(%X: f32[M, N], %R: f32[M]) outs(%Y: f32[M]) {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c16 = arith.constant 16 : index
+  %blocks = arith.ceildivsi %M, %c32 : index
+  tile.kernel @maximum_of_nothing_0 grid(%i < %blocks) {
+    %m0 = arith.muli %i, %c32 : index
+    %m = tile.index %m0 : tensor<32xindex, #m>
+    %mm = tile.broadcast %m : tensor<32xindex, #m> to tensor<32x16xindex, #mn>
+    %ninf = arith.constant dense<0xFF800000> : tensor<32x16xf32, #mn>
+    %zero = arith.constant dense<0.0> : tensor<32x16xf32, #mn>
+    %start = arith.constant dense<0.0> : tensor<32xf32, #m>
+    %end = tile.broadcast %N : index to tensor<16xindex, #n>
+    %row = tile.load %R[%m] : tensor<?xf32>, (tensor<32xindex, #m>) -> tensor<32xf32, #m>
+    %low = arith.constant dense<0xFF800000> : tensor<32xf32, #m>
+    %max = scf.for %n0 = %c0 to %N step %c16 iter_args(%a = %low) -> (tensor<32xf32, #m>) {
+      %n = tile.index %n0 : tensor<16xindex, #n>
+      %nn = tile.broadcast %n : tensor<16xindex, #n> to tensor<32x16xindex, #mn>
+      %s0 = tile.load %X[%m, %n] : tensor<?x?xf32>, (tensor<32xindex, #m>, tensor<16xindex, #n>) -> tensor<32x16xf32, #mn>
+      %k = arith.cmpi sle, %nn, %mm : tensor<32x16xindex, #mn>
+      %s = arith.select %k, %s0, %ninf : tensor<32x16xi1, #mn>, tensor<32x16xf32, #mn>
+      %in_n = arith.cmpi slt, %n, %end : tensor<16xindex, #n>
+      %in = tile.broadcast %in_n : tensor<16xi1, #n> to tensor<32x16xi1, #mn>
+      %y = arith.select %in, %s, %ninf : tensor<32x16xi1, #mn>, tensor<32x16xf32, #mn>
+      %t = tile.reduce max %y over ["n"] : tensor<32x16xf32, #mn> -> tensor<32xf32, #m>
+      %b = arith.maximumf %a, %t : tensor<32xf32, #m>
+      scf.yield %b : tensor<32xf32, #m>
+    } {tile.axis = "n"}
+    %sum = scf.for %n0 = %c0 to %N step %c16 iter_args(%a = %start) -> (tensor<32xf32, #m>) {
+      %n = tile.index %n0 : tensor<16xindex, #n>
+      %nn = tile.broadcast %n : tensor<16xindex, #n> to tensor<32x16xindex, #mn>
+      %s0 = tile.load %X[%m, %n] : tensor<?x?xf32>, (tensor<32xindex, #m>, tensor<16xindex, #n>) -> tensor<32x16xf32, #mn>
+      %k = arith.cmpi sle, %nn, %mm : tensor<32x16xindex, #mn>
+      %s = arith.select %k, %s0, %ninf : tensor<32x16xi1, #mn>, tensor<32x16xf32, #mn>
+      %r = tile.broadcast %max : tensor<32xf32, #m> to tensor<32x16xf32, #mn>
+      %d = arith.subf %s, %r : tensor<32x16xf32, #mn>
+      %p = math.exp %d : tensor<32x16xf32, #mn>
+      %in_n = arith.cmpi slt, %n, %end : tensor<16xindex, #n>
+      %in = tile.broadcast %in_n : tensor<16xi1, #n> to tensor<32x16xi1, #mn>
+      %y = arith.select %in, %p, %zero : tensor<32x16xi1, #mn>, tensor<32x16xf32, #mn>
+      %t = tile.reduce sum %y over ["n"] : tensor<32x16xf32, #mn> -> tensor<32xf32, #m>
+      %b = arith.addf %a, %t : tensor<32xf32, #m>
+      scf.yield %b : tensor<32xf32, #m>
+    } {tile.axis = "n"}
+    tile.store %sum, %Y[%m] : tensor<32xf32, #m>, tensor<?xf32>, (tensor<32xindex, #m>)
+  }
+}
