@@ -26,18 +26,12 @@ using namespace mlir;
 namespace attentile::native {
 namespace {
 
-/// Rows and vectors of a block: accumulators, one row of vectors and one
-/// broadcast must fit the vector registers, and there must be enough
-/// accumulators to cover the latency of a multiply-add on both pipes.
-struct BlockShape {
-  unsigned rows, vectors;
-};
-
-BlockShape getBlockShape(unsigned vectorBits, unsigned vectorsAcross) {
-  bool two = vectorsAcross % 2 == 0;
-  if (vectorBits >= 512) // 32 registers
-    return two ? BlockShape{8, 2} : BlockShape{16, 1};
-  return two ? BlockShape{4, 2} : BlockShape{8, 1}; // 16 registers
+/// Rows of a block: with `parts` vectors across, the accumulators, one row of
+/// vectors and one broadcast must fit the vector registers, and there must be
+/// enough accumulators to cover the latency of a multiply-add on both pipes.
+int64_t getBlockRows(unsigned vectorBits, unsigned parts) {
+  unsigned accumulators = vectorBits >= 512 ? 16 : 8; // of 32 or 16 registers
+  return accumulators / parts;
 }
 
 class DotEmitter {
@@ -67,12 +61,12 @@ public:
 
   void emit() {
     lanes = k.plan.getLanes(vectorSize, /*wide=*/false);
-    BlockShape shape = getBlockShape(k.vectorBits, vectorSize / lanes);
-    parts = shape.vectors;
-    blockRows = std::min<int64_t>(shape.rows, rowAxis.size);
+    parts = k.plan.getStripe(vectorSize) / lanes;
+    blockRows =
+        std::min<int64_t>(getBlockRows(k.vectorBits, parts), rowAxis.size);
     OpBuilder::InsertionGuard guard(b);
-    auto loop = scf::ForOp::create(b, loc, k.index(0), k.index(vectorSize),
-                                   k.index(lanes * parts));
+    auto loop = scf::ForOp::create(
+        b, loc, k.index(0), k.index(vectorSize / (lanes * parts)), k.index(1));
     b.setInsertionPointToStart(loop.getBody());
     PointEmitter stripe(k, vector, loop.getInductionVar(), lanes, parts);
     point = &stripe;

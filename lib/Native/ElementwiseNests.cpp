@@ -17,15 +17,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "PointEmitter.h"
+#include <numeric>
 
 using namespace mlir;
 
 namespace attentile::native {
 namespace {
-
-/// Vectors of the vector axis that a group handles at once, for the sake of
-/// loop overhead and latency.
-constexpr unsigned kParts = 2;
 
 class GroupEmitter {
 public:
@@ -40,14 +37,12 @@ public:
     if (!group.vector)
       return emitStripe(nullptr, 1, 1);
     unsigned lanes = k.plan.getLanes(group.vectorSize, group.wide);
-    unsigned parts = kParts;
-    while (group.vectorSize % (lanes * parts) != 0)
-      --parts;
+    unsigned stripe = k.plan.getStripe(group.vectorSize);
     auto loop = scf::ForOp::create(
-        b, loc, k.index(0), k.index(group.vectorSize), k.index(lanes * parts));
+        b, loc, k.index(0), k.index(group.vectorSize / stripe), k.index(1));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    emitStripe(loop.getInductionVar(), lanes, parts);
+    emitStripe(loop.getInductionVar(), lanes, stripe / lanes);
   }
 
 private:
@@ -65,8 +60,8 @@ private:
     return tile::getElementType(root.value.getType());
   }
 
-  void emitStripe(Value offset, unsigned lanes, unsigned parts) {
-    PointEmitter stripe(k, group.vector, offset, lanes, parts);
+  void emitStripe(Value number, unsigned lanes, unsigned parts) {
+    PointEmitter stripe(k, group.vector, number, lanes, parts);
     point = &stripe;
     int current = -1;
     stripe.computesHere = [&](Value value) {
@@ -91,6 +86,16 @@ private:
     }
   }
 
+  /// How often the innermost body is repeated: short ones are all overhead,
+  /// long ones share the constants that the registers cannot hold.
+  unsigned getUnrolling(const Nest &nest) {
+    bool isShort = llvm::all_of(
+        nest.roots, [&](unsigned i) { return isReduction(group.roots[i]); });
+    int64_t size = nest.loops.back().size;
+    int64_t copies = isShort ? 4 : 2;
+    return std::gcd(size, copies);
+  }
+
   /// Emits loop `depth` of a nest and all inside it.
   void emitLoops(const Nest &nest, unsigned depth) {
     if (depth == nest.loops.size())
@@ -104,8 +109,10 @@ private:
     SmallVector<Value> inits;
     for (auto &[root, values] : running)
       llvm::append_range(inits, values);
-    auto loop = scf::ForOp::create(
-        b, loc, k.index(0), k.index(nest.loops[depth].size), k.index(1), inits);
+    unsigned copies = depth + 1 == nest.loops.size() ? getUnrolling(nest) : 1;
+    auto loop =
+        scf::ForOp::create(b, loc, k.index(0), k.index(nest.loops[depth].size),
+                           k.index(copies), inits);
     auto take = [&](ValueRange values) {
       for (auto &[root, current] : running) {
         current.assign(values.begin(), values.begin() + current.size());
@@ -114,15 +121,18 @@ private:
     };
     take(loop.getRegionIterArgs());
     b.setInsertionPointToStart(loop.getBody());
-    point->push(nest.loops[depth].axis, loop.getInductionVar(), loop);
-    emitLoops(nest, depth + 1);
+    for (unsigned i = 0; i < copies; ++i) {
+      Value position = k.add(loop.getInductionVar(), k.index(i));
+      point->push(nest.loops[depth].axis, position, loop);
+      emitLoops(nest, depth + 1);
+      point->pop();
+    }
     if (!inits.empty()) {
       SmallVector<Value> yields;
       for (auto &[root, values] : running)
         llvm::append_range(yields, values);
       scf::YieldOp::create(b, loc, yields);
     }
-    point->pop();
     b.setInsertionPointAfter(loop);
     take(loop.getResults());
     for (unsigned i : nest.roots)

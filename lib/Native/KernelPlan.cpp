@@ -62,6 +62,10 @@ unsigned KernelPlan::getLanes(int64_t size, bool wide) const {
   return std::gcd<int64_t>(size, std::max(vectorBits / (wide ? 64 : 32), 1u));
 }
 
+unsigned KernelPlan::getStripe(int64_t size) const {
+  return std::gcd<int64_t>(size, 2 * getLanes(vectorBits, /*wide=*/false));
+}
+
 int KernelPlan::getBuffer(Value value) const {
   auto found = bufferOf.find(strip(value));
   return found == bufferOf.end() ? -1 : found->second;

@@ -90,10 +90,14 @@ struct DotPlan {
   mlir::Value vectorFactor, scalarFactor;
 };
 
-/// A stretch of scratch, element order `order` (the vector axis last).
+/// A stretch of scratch, element order `order` (the vector axis last). With a
+/// `panel`, the vector axis is cut into pieces of that size, each stored whole:
+/// [m / 16][n][m % 16]. What one stripe of vectors touches is then contiguous,
+/// so that it does not crowd a few sets of the first-level cache.
 struct Buffer {
   mlir::RankedTensorType type;
   llvm::SmallVector<Axis> order;
+  int64_t panel = 0;
   int64_t bytes = 0;
   /// Steps between which the contents matter, both included.
   int first = 0, last = 0;
@@ -119,6 +123,9 @@ public:
   /// Lanes of a vector along an axis of `size`: all of the machine's, or the
   /// largest part that divides the size.
   unsigned getLanes(int64_t size, bool wide) const;
+  /// Elements along the vector axis that nests and products handle at once: two
+  /// vectors, where the size allows.
+  unsigned getStripe(int64_t size) const;
   /// Buffer of a value, -1 for lazy ones and those that never leave registers.
   int getBuffer(mlir::Value value) const;
   bool isRoot(mlir::Value value) const { return roots.contains(value); }

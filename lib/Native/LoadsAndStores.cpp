@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PointEmitter.h"
+#include <numeric>
 
 using namespace mlir;
 
@@ -180,16 +181,16 @@ public:
   }
 
   /// Loops over `axes`, with positions in `at`.
-  void forEach(ArrayRef<Axis> axes, Coordinates &at,
-               function_ref<void()> body) {
+  void forEach(ArrayRef<Axis> axes, Coordinates &at, function_ref<void()> body,
+               int64_t step = 1) {
     if (axes.empty())
       return body();
     OpBuilder::InsertionGuard guard(b);
-    auto loop = scf::ForOp::create(b, loc, k.index(0),
-                                   k.index(sizeOf(axes.front())), k.index(1));
+    auto loop = scf::ForOp::create(
+        b, loc, k.index(0), k.index(sizeOf(axes.front())), k.index(step));
     b.setInsertionPointToStart(loop.getBody());
     at[axes.front()] = loop.getInductionVar();
-    forEach(axes.drop_front(), at, body);
+    forEach(axes.drop_front(), at, body, step);
   }
 
   void branch(Value condition, function_ref<void()> yes,
@@ -202,9 +203,78 @@ public:
     no();
   }
 
-  /// The transfer, line by line along the buffer's vector axis: `line` moves
-  /// vectors (`offset` along the line), `element` one element with its check.
-  void run(function_ref<void(Coordinates &, Value pointer, Type vector)> line,
+  /// The transfer: squares that are transposed in registers if all of the tile
+  /// is inside and its last other axis is contiguous, else line by line.
+  /// `square` moves one square, `line` one vector, `element` one element with
+  /// its check.
+  void run(function_ref<void(Coordinates &)> square,
+           function_ref<void(Coordinates &, Value pointer, Type vector)> line,
+           function_ref<void(Coordinates &)> element) {
+    ArrayRef<Axis> axes = buffer.order;
+    if (axes.size() < 2 || !isAffine(axes) || getSquare() < 2)
+      return runLines(line, element);
+    Coordinates at;
+    for (Axis axis : axes)
+      at[axis] = k.index(0);
+    Axis across = axes[axes.size() - 2];
+    Value fast =
+        all({isInside(indicesAt(at), axes), isOne(strideAlong(across))});
+    branch(
+        fast,
+        [&] {
+          forEach(axes.drop_back(2), at, [&] {
+            forEach(
+                {axes.back(), across}, at, [&] { square(at); }, getSquare());
+          });
+        },
+        [&] { runLines(line, element); });
+  }
+
+  /// Side of the squares that are transposed in registers.
+  unsigned getSquare() const {
+    return std::gcd(k.plan.getLanes(sizeOf(buffer.order.back()), false),
+                    k.plan.getLanes(sizeOf(buffer.order.end()[-2]), false));
+  }
+
+  /// `body` with each vector of the square at `at`: its pointer and number,
+  /// `at` moved along the vector axis.
+  void forRows(Coordinates at, function_ref<void(Value pointer)> body) {
+    Value first = pointerTo(indicesAt(at));
+    Value stride = strideAlong(buffer.order.back());
+    for (unsigned i = 0; i < getSquare(); ++i)
+      body(advance(first, k.mul(stride, k.index(i))));
+  }
+
+  /// `body` with each vector's place in scratch.
+  void forColumns(Coordinates at, function_ref<void(Coordinates &)> body) {
+    Axis across = buffer.order.end()[-2];
+    Value first = at[across];
+    for (unsigned i = 0; i < getSquare(); ++i) {
+      at[across] = k.add(first, k.index(i));
+      body(at);
+    }
+  }
+
+  /// Swaps rows and columns: in step s, lanes whose numbers differ in bit s.
+  void transpose(SmallVectorImpl<Value> &rows) {
+    int64_t size = rows.size();
+    for (int64_t s = 1; s < size; s *= 2)
+      for (int64_t i = 0; i < size; ++i) {
+        if (i & s)
+          continue;
+        SmallVector<int64_t> low, high;
+        for (int64_t lane = 0; lane < size; ++lane) {
+          low.push_back(lane & s ? size + lane - s : lane);
+          high.push_back(lane & s ? size + lane : lane + s);
+        }
+        Value a = rows[i], c = rows[i + s];
+        rows[i] = vector::ShuffleOp::create(b, loc, a, c, low);
+        rows[i + s] = vector::ShuffleOp::create(b, loc, a, c, high);
+      }
+  }
+
+  void
+  runLines(function_ref<void(Coordinates &, Value pointer, Type vector)> line,
            function_ref<void(Coordinates &)> element) {
     Axis vector = buffer.order.back();
     auto outer = ArrayRef(buffer.order).drop_back();
@@ -221,16 +291,18 @@ public:
           fast,
           [&] {
             Value start = pointerTo(first);
-            auto loop = scf::ForOp::create(
-                b, loc, k.index(0), k.index(sizeOf(vector)), k.index(lanes));
-            OpBuilder::InsertionGuard guard(b);
-            b.setInsertionPointToStart(loop.getBody());
-            at[vector] = loop.getInductionVar();
-            line(at, advance(start, at[vector]),
-                 VectorType::get({lanes}, inMemory(tensor.element)));
+            forEach(
+                {vector}, at,
+                [&] { line(at, advance(start, at[vector]), vectorOf(lanes)); },
+                lanes);
           },
           slow);
     });
+  }
+
+  /// Vectors of the tensor's elements.
+  VectorType vectorOf(unsigned lanes) const {
+    return VectorType::get({lanes}, inMemory(tensor.element));
   }
 
   KernelEmitter &k;
@@ -306,6 +378,21 @@ void KernelEmitter::copyIn(tile::LoadOp load) {
   Value memory = buffer(id);
   Transfer transfer(*this, from, load.getIndices(), id);
   transfer.run(
+      [&](Coordinates &at) {
+        SmallVector<Value> rows;
+        Type type = transfer.vectorOf(transfer.getSquare());
+        transfer.forRows(at, [&](Value pointer) {
+          Value row =
+              LLVM::LoadOp::create(b, loc, type, pointer, transfer.alignment());
+          rows.push_back(toScratch(b, loc, row));
+        });
+        transfer.transpose(rows);
+        transfer.forColumns(at, [&](Coordinates &at) {
+          vector::StoreOp::create(b, loc, rows.front(), memory,
+                                  indicesOf(id, at));
+          rows.erase(rows.begin());
+        });
+      },
       [&](Coordinates &at, Value pointer, Type type) {
         Value line =
             LLVM::LoadOp::create(b, loc, type, pointer, transfer.alignment());
@@ -392,6 +479,20 @@ void KernelEmitter::emitStore(tile::StoreOp store) {
   Type scratchElement = plan.buffers[id].type.getElementType();
   Transfer transfer(*this, to, store.getIndices(), id);
   transfer.run(
+      [&](Coordinates &at) {
+        SmallVector<Value> columns;
+        auto type = VectorType::get({transfer.getSquare()}, scratchElement);
+        transfer.forColumns(at, [&](Coordinates &at) {
+          columns.push_back(
+              vector::LoadOp::create(b, loc, type, memory, indicesOf(id, at)));
+        });
+        transfer.transpose(columns);
+        transfer.forRows(at, [&](Value pointer) {
+          Value row = toElement(b, loc, columns.front(), inMemory(to.element));
+          LLVM::StoreOp::create(b, loc, row, pointer, transfer.alignment());
+          columns.erase(columns.begin());
+        });
+      },
       [&](Coordinates &at, Value pointer, Type type) {
         auto lanes = cast<VectorType>(type).clone(scratchElement);
         Value line =

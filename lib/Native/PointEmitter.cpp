@@ -22,10 +22,12 @@ static Type inRegister(Type element) {
   return element;
 }
 
-PointEmitter::PointEmitter(KernelEmitter &kernel, Axis vector, Value offset,
+PointEmitter::PointEmitter(KernelEmitter &kernel, Axis vector, Value stripe,
                            unsigned lanes, unsigned parts)
-    : k(kernel), b(kernel.b), loc(kernel.loc), vector(vector), offset(offset),
+    : k(kernel), b(kernel.b), loc(kernel.loc), vector(vector), stripe(stripe),
       lanes(lanes), parts(parts) {
+  if (vector)
+    offset = k.mul(stripe, k.index(lanes * parts));
   push(vector, offset, nullptr);
 }
 
@@ -103,19 +105,29 @@ Value PointEmitter::part(const Lanes &value, unsigned i, Type element) {
 // Buffers
 //===----------------------------------------------------------------------===//
 
+/// Positions along a buffer's axes; the vector axis has the stripe's start.
+Coordinates PointEmitter::coordinates(const Buffer &memory) {
+  Coordinates at;
+  for (Axis axis : memory.order)
+    for (const Level &level : levels)
+      if (level.axis == axis)
+        at[axis] = level.position;
+  return at;
+}
+
 SmallVector<Value> PointEmitter::indicesAt(int buffer, unsigned part) {
-  SmallVector<Value> indices;
-  for (Axis axis : k.plan.buffers[buffer].order) {
-    if (axis == vector) {
-      indices.push_back(k.add(offset, k.index(part * lanes)));
-      continue;
-    }
-    for (const Level &level : llvm::reverse(levels))
-      if (level.axis == axis) {
-        indices.push_back(level.position);
-        break;
-      }
+  const Buffer &memory = k.plan.buffers[buffer];
+  Coordinates at = coordinates(memory);
+  bool isVector = memory.order.back() == vector;
+  if (!memory.panel || !isVector) {
+    if (isVector)
+      at[vector] = k.add(offset, k.index(part * lanes));
+    return k.indicesOf(buffer, at);
   }
+  SmallVector<Value> indices{stripe};
+  for (Axis axis : ArrayRef(memory.order).drop_back())
+    indices.push_back(at.lookup(axis));
+  indices.push_back(k.index(part * lanes));
   return indices;
 }
 
@@ -136,19 +148,19 @@ Lanes PointEmitter::load(int buffer, Type element) {
   Lanes result;
   auto type = VectorType::get({lanes}, stored);
   for (unsigned i = 0; i < parts; ++i) {
-    SmallVector<Value> indices = indicesAt(buffer, i);
     if (from.order.back() == vector) {
-      result.parts.push_back(
-          decode(vector::LoadOp::create(b, loc, type, memory, indices)));
+      result.parts.push_back(decode(
+          vector::LoadOp::create(b, loc, type, memory, indicesAt(buffer, i))));
       continue;
     }
     // Along another axis than the buffer's vector axis: lane by lane.
-    unsigned at = llvm::find(from.order, vector) - from.order.begin();
-    Value first = indices[at];
+    Coordinates at = coordinates(from);
+    Value first = k.add(offset, k.index(i * lanes));
     SmallVector<Value> elements;
     for (unsigned lane = 0; lane < lanes; ++lane) {
-      indices[at] = k.add(first, k.index(lane));
-      elements.push_back(memref::LoadOp::create(b, loc, memory, indices));
+      at[vector] = k.add(first, k.index(lane));
+      elements.push_back(
+          memref::LoadOp::create(b, loc, memory, k.indicesOf(buffer, at)));
     }
     result.parts.push_back(
         decode(vector::FromElementsOp::create(b, loc, type, elements)));

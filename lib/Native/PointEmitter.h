@@ -37,9 +37,10 @@ struct Lanes {
 
 class PointEmitter {
 public:
-  /// Lanes start at `offset` along `vector` (null: all is scalar). Code goes
-  /// where the kernel's builder stands.
-  PointEmitter(KernelEmitter &kernel, Axis vector, mlir::Value offset,
+  /// The point has stripe number `stripe` (of lanes * parts elements) along
+  /// `vector` (null: all is scalar). Code goes where the kernel's builder
+  /// stands.
+  PointEmitter(KernelEmitter &kernel, Axis vector, mlir::Value stripe,
                unsigned lanes, unsigned parts);
 
   /// Enters a loop: `loop` is the operation if values that do not depend on
@@ -81,6 +82,7 @@ private:
   };
 
   unsigned levelOf(mlir::Type type) const;
+  Coordinates coordinates(const Buffer &memory);
   Lanes emitOp(mlir::Operation *op);
   std::optional<Lanes> emitAffine(mlir::Operation *op);
   Lanes emitCompare(mlir::arith::CmpIOp op, const Lanes &lhs, const Lanes &rhs);
@@ -93,7 +95,7 @@ private:
   mlir::OpBuilder &b;
   mlir::Location loc;
   Axis vector;
-  mlir::Value offset;
+  mlir::Value stripe, offset;
   unsigned lanes, parts;
   llvm::SmallVector<Level> levels;
 };

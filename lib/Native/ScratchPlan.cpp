@@ -171,6 +171,9 @@ private:
       if (axis != vector)
         buffer.order.push_back(axis);
     buffer.order.push_back(vector);
+    if (vector == plan.lane && type.getRank() > 1)
+      buffer.panel =
+          plan.getStripe(type.getDimSize(*tile::getAxisPosition(type, vector)));
     int64_t width = element.isIndex() ? 8 : element.getIntOrFloatBitWidth() / 8;
     buffer.bytes = type.getNumElements() * width;
     plan.buffers.push_back(buffer);

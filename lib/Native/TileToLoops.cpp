@@ -57,9 +57,16 @@ Value KernelEmitter::toI64(Value value) {
 }
 
 SmallVector<Value> KernelEmitter::indicesOf(int id, const Coordinates &at) {
+  const Buffer &buffer = plan.buffers[id];
   SmallVector<Value> indices;
-  for (Axis axis : plan.buffers[id].order)
+  for (Axis axis : buffer.order)
     indices.push_back(at.lookup(axis));
+  if (buffer.panel) {
+    Value position = indices.back(), panel = index(buffer.panel);
+    indices.back() = b.createOrFold<arith::RemUIOp>(loc, position, panel);
+    indices.insert(indices.begin(),
+                   b.createOrFold<arith::DivUIOp>(loc, position, panel));
+  }
   return indices;
 }
 
@@ -203,6 +210,10 @@ Value KernelEmitter::buffer(int id) {
   for (Axis axis : buffer.order)
     shape.push_back(
         buffer.type.getDimSize(*tile::getAxisPosition(buffer.type, axis)));
+  if (buffer.panel) {
+    shape.insert(shape.begin(), shape.back() / buffer.panel);
+    shape.back() = buffer.panel;
+  }
   auto type = MemRefType::get(shape, buffer.type.getElementType());
   Value view = memref::ViewOp::create(b, loc, type, scratchBytes,
                                       index(buffer.offset), ValueRange());
