@@ -23,10 +23,11 @@ static bool isMaterialized(Operation *op, attn::AxesAnalysis &axes) {
 }
 
 /// One walk up from the statement's roots, users before operands. `underLoop`
-/// are the axes over whose tiles the statement's write loops.
+/// are the axes over whose tiles the statement's write loops; reductions over
+/// `noLoop` are cut.
 static void walkSlice(Statement &statement, attn::KernelOp kernel,
                       attn::AxesAnalysis &axes, const attn::Axes &whole,
-                      const attn::Axes &underLoop) {
+                      const attn::Axes &underLoop, const attn::Axes &noLoop) {
   // The axes of the loops that an operation stands under, on any way to it.
   llvm::DenseMap<Operation *, attn::Axes> loops;
   auto reach = [&](Value value, const attn::Axes &from) {
@@ -52,7 +53,9 @@ static void walkSlice(Statement &statement, attn::KernelOp kernel,
     if (auto reduction = dyn_cast<attn::ReduceOp>(op)) {
       attn::Axes bound = axes.setOf(reduction.getAxes());
       bound.reset(whole);
-      if (!own && bound.any() && under.anyCommon(axes.of(op.getResult(0))))
+      bool dependsOnLoop =
+          bound.any() && under.anyCommon(axes.of(op.getResult(0)));
+      if (!own && (dependsOnLoop || bound.anyCommon(noLoop)))
         statement.cuts.insert(op.getResult(0));
       under |= bound;
     } else if (!own && isMaterialized(&op, axes)) {
@@ -78,14 +81,28 @@ static attn::Axes loopAxes(const Statement &statement, attn::AxesAnalysis &axes,
 
 void sliceStatement(Statement &statement, attn::KernelOp kernel,
                     attn::AxesAnalysis &axes, const attn::Axes &whole) {
-  walkSlice(statement, kernel, axes, whole, axes.setOf({}));
+  const attn::Axes none = axes.setOf({});
+  const attn::Axes left = axes.ofAny(statement.indices);
+  walkSlice(statement, kernel, axes, whole, none, none);
   // P[m, n] = softmax[n](s) writes in a loop over n, so what depends on n may
   // not be a loop itself.
-  attn::Axes left = axes.ofAny(statement.indices);
   attn::Axes written = loopAxes(statement, axes, whole);
   written &= left;
-  if (written.any())
-    walkSlice(statement, kernel, axes, whole, written);
+  if (written.none())
+    return;
+  walkSlice(statement, kernel, axes, whole, written, none);
+  // The value itself may be such a loop: Y[m] = sum[n](x[n, m] * max[m](z)).
+  // Then it is the axis's other use that goes to workspace.
+  auto reduction = statement.value.getDefiningOp<attn::ReduceOp>();
+  if (!reduction || axes.setOf(reduction.getAxes()).reset(whole).none())
+    return;
+  attn::Axes both = loopAxes(statement, axes, whole);
+  both &= axes.of(statement.value);
+  if (both.none())
+    return;
+  statement.cuts.clear();
+  attn::Axes stillWritten = written;
+  walkSlice(statement, kernel, axes, whole, stillWritten.reset(both), both);
 }
 
 //===----------------------------------------------------------------------===//

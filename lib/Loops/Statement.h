@@ -43,6 +43,8 @@ struct Statement {
 /// (attn.materialize), and where it is a reduction over a loop that stands
 /// under a loop over one of its own axes: in A[b,h,n] = sum[m](softmax[n](s)),
 /// the row's maximum and sum, which a grid of their own makes once for all n.
+/// So is a reduction over an axis that the statement keeps, if that leaves the
+/// statement's own value no loop.
 /// `whole` are the axes that need no loop.
 void sliceStatement(Statement &statement, attn::KernelOp kernel,
                     attn::AxesAnalysis &axes, const attn::Axes &whole);

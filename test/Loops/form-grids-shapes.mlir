@@ -107,3 +107,20 @@ attn.kernel @large_heads sizes(%M, %N) indices(%m < M, %n < N, %d < 4096, %e < 4
   %o = attn.reduce sum %sv over (%n) product f32 : f32
   attn.write %o to %O[%m, %e] : f32, tensor<?x4096xf32>
 }
+
+// m is bound inside a sum that keeps m outside: the inner use, a number without
+// axes, goes to workspace; the outer one is tiled.
+// CHECK-LABEL: attn.kernel @two_meanings
+// CHECK: %[[MAX:.*]] = attn.workspace "max" {{.*}} : tensor<f32>
+// CHECK: attn.grid step() tile() loop(%m) whole() {
+// CHECK: attn.write %{{.*}} to %[[MAX]][]
+// CHECK: attn.grid step() tile(%m) loop(%n) whole() {
+// CHECK: attn.read %[[MAX]][]
+attn.kernel @two_meanings sizes(%M, %N) indices(%m < M, %n < N) ins(%X: f32[M, N], %Z: f32[M]) outs(%Y: f32[M]) {
+  %z = attn.read %Z[%m] : tensor<?xf32>
+  %top = attn.reduce max %z over (%m) : f32
+  %x = attn.read %X[%m, %n] : tensor<?x?xf32>
+  %p = arith.mulf %x, %top : f32
+  %y = attn.reduce sum %p over (%n) : f32
+  attn.write %y to %Y[%m] : f32, tensor<?xf32>
+}
