@@ -214,8 +214,11 @@ static std::vector<bool> findRelated(attn::KernelOp kernel,
   for (attn::AssumeOp assume : kernel.getBody().getOps<attn::AssumeOp>()) {
     std::vector<size_t> found;
     SmallVector<Value> stack{assume.getCondition()};
+    llvm::SmallPtrSet<Value, 16> seen;
     while (!stack.empty()) {
       Value value = stack.pop_back_val();
+      if (!seen.insert(value).second)
+        continue;
       if (Operation *op = value.getDefiningOp()) {
         llvm::append_range(stack, op->getOperands());
         continue;

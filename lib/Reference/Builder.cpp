@@ -1,0 +1,341 @@
+//===- Builder.cpp - makes the steps of a program -------------------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Builder.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace attentile::attn;
+
+namespace attentile::reference {
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+/// The operations that are pointwise and need nothing but their operands.
+static std::optional<Op> pointwise(StringRef name) {
+  static const llvm::StringMap<Op> table = {{"arith.addf", Op::AddF},
+                                            {"arith.subf", Op::SubF},
+                                            {"arith.mulf", Op::MulF},
+                                            {"arith.divf", Op::DivF},
+                                            {"arith.negf", Op::NegF},
+                                            {"arith.maximumf", Op::MaxF},
+                                            {"arith.minimumf", Op::MinF},
+                                            {"arith.maxnumf", Op::MaxNumF},
+                                            {"arith.minnumf", Op::MinNumF},
+                                            {"math.fma", Op::Fma},
+                                            {"math.exp", Op::Exp},
+                                            {"math.exp2", Op::Exp2},
+                                            {"math.log", Op::Log},
+                                            {"math.log2", Op::Log2},
+                                            {"math.log1p", Op::Log1p},
+                                            {"math.expm1", Op::Expm1},
+                                            {"math.tanh", Op::Tanh},
+                                            {"math.sqrt", Op::Sqrt},
+                                            {"math.rsqrt", Op::Rsqrt},
+                                            {"math.sin", Op::Sin},
+                                            {"math.cos", Op::Cos},
+                                            {"math.absf", Op::Abs},
+                                            {"math.floor", Op::Floor},
+                                            {"math.ceil", Op::Ceil},
+                                            {"math.powf", Op::Pow},
+                                            {"arith.addi", Op::AddI},
+                                            {"arith.subi", Op::SubI},
+                                            {"arith.muli", Op::MulI},
+                                            {"attn.floordiv", Op::FloorDiv},
+                                            {"attn.floormod", Op::FloorMod},
+                                            {"arith.floordivsi", Op::FloorDiv},
+                                            {"arith.divsi", Op::DivI},
+                                            {"arith.remsi", Op::RemI},
+                                            {"arith.ceildivsi", Op::CeilDiv},
+                                            {"arith.maxsi", Op::MaxI},
+                                            {"arith.minsi", Op::MinI},
+                                            {"arith.andi", Op::And},
+                                            {"arith.ori", Op::Or},
+                                            {"arith.xori", Op::Xor},
+                                            {"math.absi", Op::AbsI},
+                                            {"arith.select", Op::Select},
+                                            {"arith.sitofp", Op::ToFloat},
+                                            {"arith.fptosi", Op::ToInt},
+                                            {"arith.extf", Op::Copy},
+                                            {"arith.extsi", Op::Copy},
+                                            {"arith.index_cast", Op::Copy},
+                                            {"arith.extui", Op::Copy},
+                                            {"arith.uitofp", Op::ToFloat},
+                                            {"arith.index_castui", Op::Copy},
+                                            {"attn.materialize", Op::Copy},
+                                            {"arith.truncf", Op::RoundF},
+                                            {"arith.trunci", Op::TruncI},
+                                            {"arith.cmpf", Op::CompareF},
+                                            {"arith.cmpi", Op::CompareI}};
+  auto found = table.find(name);
+  if (found == table.end())
+    return std::nullopt;
+  return found->second;
+}
+
+Kind kindOf(Type type) {
+  return isa<FloatType>(type) ? Kind::Float
+         : type.isInteger(1)  ? Kind::Bool
+                              : Kind::Int;
+}
+
+/// The relations a predicate is true for: 1 equal, 2 greater, 4 less, 8
+/// unordered.
+static int64_t relationsOf(arith::CmpFPredicate predicate) {
+  auto number = static_cast<int64_t>(predicate);
+  if (predicate == arith::CmpFPredicate::UNO)
+    return 8;
+  if (predicate == arith::CmpFPredicate::AlwaysTrue || number < 8)
+    return number;
+  return (number - 7) | 8;
+}
+
+/// The axes that an operation binds.
+ValueRange boundAxes(Operation *op) {
+  if (auto reduce = dyn_cast<ReduceOp>(op))
+    return reduce.getAxes();
+  if (auto softmax = dyn_cast<SoftmaxOp>(op))
+    return softmax.getAxes();
+  if (auto logsumexp = dyn_cast<LogSumExpOp>(op))
+    return logsumexp.getAxes();
+  return {};
+}
+
+bool isReduction(Operation *op) {
+  return isa<ReduceOp, SoftmaxOp, LogSumExpOp>(op);
+}
+
+/// The operands that are values, not axes.
+OperandRange valueOperands(Operation *op) {
+  return isReduction(op) ? op->getOperands().take_front(1) : op->getOperands();
+}
+
+//===----------------------------------------------------------------------===//
+// Building
+//===----------------------------------------------------------------------===//
+
+std::vector<unsigned> Builder::arrayAxesOf(const Axes &of) {
+  std::vector<unsigned> result;
+  for (unsigned axis : of.set_bits())
+    if (!outer.test(axis))
+      result.push_back(axis);
+  return result;
+}
+
+/// The operand's strides along array axes; 0 for an axis that it lacks.
+std::vector<int64_t> Builder::stridesAlong(const Step &operand,
+                                           ArrayRef<unsigned> along) {
+  std::vector<int64_t> own = contiguousStrides(operand.extents);
+  std::vector<int64_t> strides;
+  for (unsigned axis : along) {
+    auto found = llvm::find(operand.arrayAxes, axis);
+    strides.push_back(found == operand.arrayAxes.end()
+                          ? 0
+                          : own[found - operand.arrayAxes.begin()]);
+  }
+  return strides;
+}
+
+/// The operand's offset at each point of the array axes `along`.
+std::vector<int64_t> Builder::offsetsOf(const Step &operand,
+                                        ArrayRef<unsigned> along) {
+  std::vector<int64_t> strides = stridesAlong(operand, along), extents;
+  for (unsigned axis : along)
+    extents.push_back(extentOf(axis));
+  std::vector<int64_t> offsets, index(along.size());
+  if (llvm::is_contained(extents, 0))
+    return offsets;
+  do {
+    int64_t offset = 0;
+    for (auto [i, stride] : llvm::zip(index, strides))
+      offset += i * stride;
+    offsets.push_back(offset);
+  } while (nextIndex(index, extents));
+  return offsets;
+}
+
+Offsets Builder::seenFrom(const Step &operand, ArrayRef<unsigned> along) {
+  Offsets offsets;
+  if (operand.arrayAxes.empty()) {
+    offsets.form = Offsets::scalar;
+  } else if (ArrayRef<unsigned>(operand.arrayAxes) != along) {
+    offsets.form = Offsets::list;
+    for (int64_t offset : offsetsOf(operand, along))
+      offsets.at.push_back(offset);
+  }
+  return offsets;
+}
+
+unsigned Builder::push(Step step, const Axes &of) {
+  step.axes = of;
+  step.arrayAxes = arrayAxesOf(of);
+  for (unsigned axis : step.arrayAxes) {
+    step.extents.push_back(extentOf(axis));
+    step.count *= step.extents.back();
+  }
+  if (step.count >= int64_t(1) << 27)
+    error = "a value of " + std::to_string(step.count) +
+            " elements does not fit in the reference's memory";
+  // Lists of offsets for an array that is refused would be as large.
+  bool pointwiseOperands =
+      error.empty() &&
+      !llvm::is_contained({Op::Reduce, Op::Product, Op::Softmax, Op::LogSumExp},
+                          step.op);
+  for (unsigned operand : step.operands) {
+    step.tainted |= program.steps[operand].tainted;
+    if (pointwiseOperands)
+      step.from.push_back(seenFrom(program.steps[operand], step.arrayAxes));
+  }
+  program.steps.push_back(std::move(step));
+  return program.steps.size() - 1;
+}
+
+unsigned Builder::addArgument(BlockArgument argument) {
+  KernelOp kernel = inputs.kernel;
+  Step step;
+  step.kind = kindOf(argument.getType());
+  unsigned number = argument.getArgNumber();
+  unsigned firstSize = kernel.getInNames().size() + kernel.getOutNames().size();
+  if (number < kernel.getInNames().size()) {
+    step.op = Op::Parameter;
+    step.whole = number;
+    step.tainted = inputs.tainted[number];
+  } else if (number < firstSize + kernel.getSizeNames().size()) {
+    step.op = Op::Size;
+    step.whole = number - firstSize;
+  } else {
+    step.op = Op::Index;
+    step.whole = axes.numberOf(argument);
+  }
+  return steps[argument] = push(step, axes.of(argument));
+}
+
+void Builder::addConstant(arith::ConstantOp constant) {
+  Step step;
+  step.op = Op::Constant;
+  step.kind = kindOf(constant.getType());
+  if (auto number = dyn_cast<FloatAttr>(constant.getValue()))
+    step.number = number.getValueAsDouble();
+  else if (auto whole = dyn_cast<IntegerAttr>(constant.getValue()))
+    step.whole = step.kind == Kind::Bool ? !whole.getValue().isZero()
+                                         : whole.getValue().getSExtValue();
+  steps[constant] = push(step, axes.of(constant));
+}
+
+void Builder::addRead(ReadOp read) {
+  auto tensor = dyn_cast<BlockArgument>(read.getTensor());
+  if (!tensor || tensor.getArgNumber() >= inputs.ins.size()) {
+    error = "expected attn.read of an input; grids are not evaluated";
+    return;
+  }
+  Step step;
+  step.op = Op::Read;
+  step.kind = kindOf(read.getType());
+  step.tensor = tensor.getArgNumber();
+  step.tainted = inputs.tainted[step.tensor];
+  for (Value index : read.getIndices())
+    step.operands.push_back(steps.lookup(index));
+  steps[read] = push(step, axes.of(read));
+}
+
+unsigned Builder::add(Value root) {
+  // An explicit stack: masks can be chains of thousands of operations.
+  SmallVector<Value> stack{root};
+  while (!stack.empty() && error.empty()) {
+    Value value = stack.back();
+    if (steps.contains(value)) {
+      stack.pop_back();
+      continue;
+    }
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      addArgument(argument);
+      continue;
+    }
+    Operation *op = value.getDefiningOp();
+    size_t waiting = stack.size();
+    auto wait = [&](ValueRange values) {
+      for (Value operand : values)
+        if (!steps.contains(operand) && !isa<ShapedType>(operand.getType()))
+          stack.push_back(operand);
+    };
+    auto reduce = dyn_cast<ReduceOp>(op);
+    auto product = reduce && reduce.getKind() == ReduceKind::Sum
+                       ? reduce.getOperand().getDefiningOp<arith::MulFOp>()
+                       : arith::MulFOp();
+    wait(product ? ValueRange(product->getOperands())
+                 : ValueRange(valueOperands(op)));
+    if (stack.size() != waiting)
+      continue;
+    if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+      addConstant(constant);
+    } else if (auto read = dyn_cast<ReadOp>(op)) {
+      addRead(read);
+    } else if (isReduction(op)) {
+      addReduction(op);
+    } else if (std::optional<Op> known =
+                   pointwise(op->getName().getStringRef())) {
+      Step step;
+      step.op = *known;
+      step.kind = kindOf(value.getType());
+      for (Value operand : op->getOperands())
+        step.operands.push_back(steps.lookup(operand));
+      if (auto compare = dyn_cast<arith::CmpFOp>(op))
+        step.whole = relationsOf(compare.getPredicate());
+      if (auto compare = dyn_cast<arith::CmpIOp>(op))
+        step.whole = static_cast<int64_t>(compare.getPredicate());
+      if (step.op == Op::RoundF)
+        step.type = elementTypeOf(value.getType()).value_or(ElementType::F32);
+      if (step.op == Op::TruncI)
+        step.whole = value.getType().getIntOrFloatBitWidth();
+      if (step.op == Op::SubF) {
+        auto ref = op->getOperand(1).getDefiningOp<ReduceOp>();
+        if (ref && ref.getKind() == ReduceKind::Ref)
+          step.op = Op::SubRef;
+      }
+      steps[value] = push(std::move(step), axes.of(value));
+    } else {
+      error = "expected an operation of the attn level, got " +
+              op->getName().getStringRef().str();
+    }
+  }
+  return error.empty() ? steps.lookup(root) : 0;
+}
+
+void Builder::addWrite(WriteOp write) {
+  auto tensor = dyn_cast<BlockArgument>(write.getTensor());
+  if (!tensor) {
+    error = "expected attn.write to an output; grids are not evaluated";
+    return;
+  }
+  Step step;
+  step.op = Op::Write;
+  step.kind = kindOf(write.getValue().getType());
+  step.tensor = tensor.getArgNumber() - inputs.kernel.getInNames().size();
+  step.type = *elementTypeOf(write.getTensor().getType().getElementType());
+  step.operands.push_back(add(write.getValue()));
+  for (Value index : write.getIndices())
+    step.operands.push_back(add(index));
+  if (error.empty())
+    push(std::move(step), axes.ofAny(write->getOperands()));
+}
+
+Program Builder::finish() {
+  for (unsigned axis : outer.set_bits()) {
+    program.outerAxes.push_back(axis);
+    program.outerExtents.push_back(extentOf(axis));
+  }
+  for (unsigned i = 0; i < program.steps.size(); ++i) {
+    program.steps[i].lastUse = i;
+    for (unsigned operand : program.steps[i].operands)
+      program.steps[operand].lastUse = i;
+  }
+  return std::move(program);
+}
+
+} // namespace attentile::reference

@@ -1,0 +1,141 @@
+//===- BuilderReductions.cpp - steps that sum over axes -------------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Builder.h"
+
+using namespace mlir;
+using namespace attentile::attn;
+
+namespace attentile::reference {
+
+/// Whether the factor enters a product in `product` without rounding: a read
+/// of that type, or one times what lacks the axes that are summed (which the
+/// product may be multiplied by afterwards).
+bool Builder::isExactFactor(Value value, Type product, const Axes &bound) {
+  if (product.isF32())
+    return true;
+  if (auto cast = value.getDefiningOp<arith::ExtFOp>())
+    value = cast.getIn();
+  if (auto read = value.getDefiningOp<ReadOp>())
+    return read.getType() == product;
+  if (auto scaled = value.getDefiningOp<arith::MulFOp>())
+    for (auto [kept, other] : {std::pair(scaled.getLhs(), scaled.getRhs()),
+                               std::pair(scaled.getRhs(), scaled.getLhs())})
+      if (!axes.of(other).anyCommon(bound) &&
+          axes.of(kept).anyCommon(bound) && // else there may be two ways down
+          isExactFactor(kept, product, bound))
+        return true;
+  return value.getDefiningOp<arith::TruncFOp>() && value.getType() == product;
+}
+
+/// Whether a softmax or exponential along the summed axes is in the formula.
+bool Builder::holdsExponential(Value root, const Axes &bound) {
+  SmallVector<Value> stack{root};
+  llvm::SmallPtrSet<Value, 16> seen;
+  while (!stack.empty()) {
+    Value value = stack.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    if (!op || !seen.insert(value).second || !axes.of(value).anyCommon(bound))
+      continue;
+    if (isa<SoftmaxOp, math::ExpOp, math::Exp2Op>(op))
+      return true;
+    llvm::append_range(stack, valueOperands(op));
+  }
+  return false;
+}
+
+/// A sum or difference of two softmaxes may be two products, each rounded.
+SmallVector<Value> Builder::roundedTerms(Value value, const Axes &bound) {
+  Operation *op = value.getDefiningOp();
+  if (isa_and_nonnull<arith::AddFOp, arith::SubFOp>(op) &&
+      holdsExponential(op->getOperand(0), bound) &&
+      holdsExponential(op->getOperand(1), bound)) {
+    SmallVector<Value> terms = roundedTerms(op->getOperand(0), bound);
+    terms.append(roundedTerms(op->getOperand(1), bound));
+    return terms;
+  }
+  return {value};
+}
+
+Factor Builder::makeFactor(Value value, ReduceOp reduce) {
+  Factor factor;
+  factor.step = steps.lookup(value);
+  Type product = reduce.getProduct().value_or(reduce.getType());
+  Axes bound = axes.setOf(reduce.getAxes());
+  if (!isExactFactor(value, product, bound))
+    for (Value term : roundedTerms(value, bound)) {
+      unsigned step = steps.lookup(term);
+      factor.roundedTerms.emplace_back(
+          step,
+          seenFrom(program.steps[step], program.steps[factor.step].arrayAxes));
+    }
+  return factor;
+}
+
+/// A sum of products is never spread out: its two factors are the operands.
+void Builder::addProduct(ReduceOp reduce, arith::MulFOp product) {
+  Step step;
+  step.op = Op::Product;
+  step.kind = Kind::Float;
+  step.type = elementTypeOf(reduce.getProduct().value_or(reduce.getType()))
+                  .value_or(ElementType::F32);
+  Axes all = axes.of(product);
+  all |= axes.setOf(reduce.getAxes());
+  std::vector<unsigned> along = arrayAxesOf(all);
+  step.factors = {makeFactor(product.getLhs(), reduce),
+                  makeFactor(product.getRhs(), reduce)};
+  for (Factor &factor : step.factors) {
+    factor.strides = stridesAlong(program.steps[factor.step], along);
+    step.operands.push_back(factor.step);
+    for (auto &term : factor.roundedTerms)
+      step.operands.push_back(term.first);
+  }
+  int64_t work = 1;
+  for (unsigned axis : along)
+    step.loops.push_back(extentOf(axis)), work *= step.loops.back();
+  for (Value axis : reduce.getAxes())
+    step.terms *= extentOf(axes.numberOf(axis));
+  program.work += work;
+  // The result's strides come from its own layout, known once it is pushed.
+  unsigned self = push(std::move(step), axes.of(reduce));
+  program.steps[self].resultStrides = stridesAlong(program.steps[self], along);
+  steps[reduce] = self;
+}
+
+void Builder::addReduction(Operation *op) {
+  Step step;
+  if (auto reduce = dyn_cast<ReduceOp>(op)) {
+    auto product = reduce.getOperand().getDefiningOp<arith::MulFOp>();
+    if (product && reduce.getKind() == ReduceKind::Sum)
+      return addProduct(reduce, product);
+    step.op = Op::Reduce;
+    step.reduce = reduce.getKind();
+  } else {
+    step.op = isa<SoftmaxOp>(op) ? Op::Softmax : Op::LogSumExp;
+  }
+  step.kind = kindOf(op->getResult(0).getType());
+  step.operands = {steps.lookup(op->getOperand(0))};
+  const Step &operand = program.steps[step.operands[0]];
+  Axes bound = axes.setOf(boundAxes(op));
+  Axes kept = axes.of(op->getResult(0));
+  kept.reset(bound);
+  step.outer = offsetsOf(operand, arrayAxesOf(kept));
+  step.inner = offsetsOf(operand, arrayAxesOf(bound));
+  step.terms = step.inner.size();
+  program.work += step.outer.size() * step.inner.size();
+  Axes own = axes.of(op->getResult(0));
+  unsigned self = push(std::move(step), own);
+  // A softmax is written along the same walk, in its own layout.
+  if (isa<SoftmaxOp>(op)) {
+    Step &softmax = program.steps[self];
+    softmax.outerTo = offsetsOf(softmax, arrayAxesOf(kept));
+    softmax.innerTo = offsetsOf(softmax, arrayAxesOf(bound));
+  }
+  steps[op->getResult(0)] = self;
+}
+
+} // namespace attentile::reference
