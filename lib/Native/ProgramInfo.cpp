@@ -237,7 +237,8 @@ bool ProgramInfo::deduceSizes(const std::vector<const HostTensor *> &arguments,
       const ExtentExpr &extent = parameters[p].shape[d];
       int64_t expected = extent.evaluate(values);
       if (arguments[p]->sizes[d] != expected) {
-        error = "expected " + extent.print(sizes) + " = " +
+        bool isFixed = extent.kind == ExtentExpr::Constant;
+        error = "expected " + (isFixed ? "" : extent.print(sizes) + " = ") +
                 std::to_string(expected) + " in " + where(p, d) + ", got " +
                 std::to_string(arguments[p]->sizes[d]);
         return false;

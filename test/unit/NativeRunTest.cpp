@@ -125,7 +125,7 @@ TEST_F(NativeRun, SaysWhatIsWrong) {
             "got 8");
   EXPECT_EQ(errorOf({x, x, scale, y}), "expected 'B' of rank 1, got rank 2");
   EXPECT_EQ(errorOf({counting({9, 15}), b, scale, y}),
-            "expected 16 = 16 in dimension 1 of 'X', got 15");
+            "expected 16 in dimension 1 of 'X', got 15");
   EXPECT_EQ(errorOf({x, HostTensor::allocate(ElementType::I32, {9}), scale, y}),
             "expected 'B' of type f32, got i32");
   EXPECT_EQ(

@@ -43,11 +43,11 @@ static cl::opt<std::string> passes("passes", cl::desc("what to run before"));
 static cl::opt<std::string> emitKind("emit", cl::init("obj"),
                                      cl::desc("llvm, asm, obj or header"));
 static cl::opt<bool> timing("time", cl::desc("print what each step took"));
-static cl::opt<bool> timePasses("time-passes", cl::desc("and each pass"));
+static cl::opt<bool> timePasses("pass-times", cl::desc("and each pass"));
 static cl::list<int64_t> runSizes("run", cl::CommaSeparated,
                                   cl::desc("run, with these sizes"));
-static cl::opt<unsigned> threads("threads", cl::desc("to run on"));
-static cl::opt<unsigned> repeats("repeat", cl::init(5), cl::desc("runs"));
+static cl::opt<unsigned> threads("run-threads", cl::desc("to run on"));
+static cl::opt<unsigned> repeats("run-repeat", cl::init(5), cl::desc("runs"));
 
 static int fail(const llvm::Twine &message) {
   llvm::errs() << "attentile-native: " << message << '\n';
