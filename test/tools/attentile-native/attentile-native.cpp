@@ -39,7 +39,12 @@ static cl::opt<std::string> input(cl::Positional, cl::init("-"),
 static cl::opt<std::string> output("o", cl::init("-"), cl::desc("output file"));
 static cl::opt<std::string> cpu("cpu", cl::init("native"),
                                 cl::desc("processor, as LLVM names it"));
-static cl::opt<std::string> passes("passes", cl::desc("what to run before"));
+static cl::opt<std::string> passes(
+    "passes",
+    cl::init("canonicalize,cse,attn-lower-softmax,attn-form-grids,attn-to-tile,"
+             "canonicalize,cse,tile-fuse-online-softmax,canonicalize,cse,"
+             "loop-invariant-code-motion,cse"),
+    cl::desc("what to run before"));
 static cl::opt<std::string> emitKind("emit", cl::init("obj"),
                                      cl::desc("llvm, asm, obj or header"));
 static cl::opt<bool> timing("time", cl::desc("print what each step took"));
