@@ -51,6 +51,7 @@ private:
   Location loc;
   const NestGroup &group;
   PointEmitter *point = nullptr;
+  bool isChecked = false; ///< the version of a nest that is not for speed
   DenseMap<Value, const Root *> rootOf;
   /// Running values of the reductions that are under way.
   llvm::MapVector<const Root *, SmallVector<Value>> running;
@@ -71,7 +72,7 @@ private:
     };
     for (auto [number, nest] : llvm::enumerate(group.nests)) {
       current = number;
-      emitLoops(nest, 0);
+      emitNest(nest);
     }
     // Stores come last: rows of this stripe are read until here.
     SmallVector<std::pair<const Root *, Lanes>> results;
@@ -86,6 +87,147 @@ private:
     }
   }
 
+  /// What the nest reads that it need not compute in its loops: values over the
+  /// vector axis alone, and comparisons that are the same for all lanes and
+  /// advance evenly (n < N).
+  void findInvariants(const Nest &nest, Value value,
+                      llvm::SetVector<Value> &rows,
+                      llvm::SetVector<Value> &conditions) {
+    value = KernelPlan::strip(value);
+    bool inLoops = llvm::any_of(nest.loops, [&](AxisLoop loop) {
+      return tile::getAxisPosition(value.getType(), loop.axis);
+    });
+    if (!inLoops) {
+      if (tile::isTile(value.getType()))
+        rows.insert(value);
+      return;
+    }
+    if (k.plan.isAvailable(value) &&
+        !(rootOf.contains(value) && point->computesHere(value)))
+      return;
+    Operation *op = value.getDefiningOp();
+    auto compare = dyn_cast<arith::CmpIOp>(op);
+    if (compare && isEven(nest, compare) &&
+        !tile::getAxisPosition(value.getType(), group.vector))
+      conditions.insert(value);
+    for (Value operand : op->getOperands())
+      findInvariants(nest, operand, rows, conditions);
+  }
+
+  bool isEven(const Nest &nest, arith::CmpIOp compare) {
+    using arith::CmpIPredicate;
+    if (!llvm::is_contained({CmpIPredicate::slt, CmpIPredicate::sle,
+                             CmpIPredicate::sgt, CmpIPredicate::sge},
+                            compare.getPredicate()))
+      return false;
+    Type type = tile::getElementType(compare.getLhs().getType());
+    return (type.isIndex() || type.isInteger(64)) &&
+           llvm::all_of(nest.loops, [&](AxisLoop loop) {
+             return k.plan.getCoefficient(compare.getLhs(), loop.axis) &&
+                    k.plan.getCoefficient(compare.getRhs(), loop.axis);
+           });
+  }
+
+  /// Whether the comparison holds in all of the nest's loops: it does if it
+  /// does at the corner where it is hardest to meet.
+  Value holdsEverywhere(const Nest &nest, arith::CmpIOp compare) {
+    PointEmitter origin(k, nullptr, nullptr, 1, 1);
+    int64_t low = 0, high = 0;
+    for (AxisLoop loop : nest.loops) {
+      origin.push(loop.axis, k.index(0), nullptr);
+      int64_t reach = (*k.plan.getCoefficient(compare.getLhs(), loop.axis) -
+                       *k.plan.getCoefficient(compare.getRhs(), loop.axis)) *
+                      (loop.size - 1);
+      (reach < 0 ? low : high) += reach;
+    }
+    bool isLess = compare.getPredicate() == arith::CmpIPredicate::slt ||
+                  compare.getPredicate() == arith::CmpIPredicate::sle;
+    Value lhs = origin.get(compare.getLhs()).base;
+    Value rhs = origin.get(compare.getRhs()).base;
+    return arith::CmpIOp::create(b, loc, compare.getPredicate(),
+                                 k.add(lhs, k.index(isLess ? high : low)), rhs);
+  }
+
+  /// A nest with such conditions has two versions: without them where they hold
+  /// throughout, which is everywhere but in the last tile, and with them.
+  void emitNest(const Nest &nest) {
+    llvm::SetVector<Value> rows, conditions;
+    for (unsigned i : nest.roots) {
+      const Root &root = group.roots[i];
+      if (root.isCopy) {
+        findInvariants(nest, root.value, rows, conditions);
+        continue;
+      }
+      for (Value operand : root.value.getDefiningOp()->getOperands())
+        findInvariants(nest, operand, rows, conditions);
+    }
+    if (conditions.empty())
+      return emitLoops(nest, 0);
+    for (Value row : rows)
+      point->get(row);
+    Value all;
+    for (Value condition : conditions) {
+      Value holds =
+          holdsEverywhere(nest, condition.getDefiningOp<arith::CmpIOp>());
+      all = all ? Value(arith::AndIOp::create(b, loc, all, holds)) : holds;
+    }
+    SmallVector<const Root *> results;
+    SmallVector<Type> types;
+    for (unsigned i : nest.roots)
+      if (const Root &root = group.roots[i];
+          isReduction(root) && root.kept.empty()) {
+        results.push_back(&root);
+        types.append(point->getParts(),
+                     point->vectorOf(runningType(elementOf(root))));
+      }
+    auto choice =
+        scf::IfOp::create(b, loc, types, all, /*withElseRegion=*/true);
+    auto known = point->save();
+    for (bool holds : {true, false}) {
+      b.setInsertionPointToStart(holds ? choice.thenBlock()
+                                       : choice.elseBlock());
+      if (holds)
+        point->assumed.insert_range(conditions);
+      else
+        point->assumed.clear();
+      isChecked = !holds;
+      emitLoops(nest, 0);
+      SmallVector<Value> values;
+      for (const Root *root : results) {
+        Lanes lanes = point->get(root->value);
+        for (unsigned part = 0; part < point->getParts(); ++part)
+          values.push_back(point->part(lanes, part, elementOf(*root)));
+      }
+      if (!values.empty())
+        scf::YieldOp::create(b, loc, values);
+      point->restore(known);
+    }
+    isChecked = false;
+    b.setInsertionPointAfter(choice);
+    ValueRange values = choice.getResults();
+    for (const Root *root : results) {
+      remember(*root, values.take_front(point->getParts()));
+      values = values.drop_front(point->getParts());
+    }
+  }
+
+  /// The type that a reduction runs in.
+  static Type runningType(Type element) {
+    return isa<FloatType>(element) ? Float32Type::get(element.getContext())
+                                   : element;
+  }
+
+  Lanes lanesOf(ValueRange values) {
+    if (!group.vector)
+      return point->uniform(values.front());
+    Lanes result;
+    result.parts.assign(values.begin(), values.end());
+    return result;
+  }
+  void remember(const Root &root, ValueRange values) {
+    point->remember(root.value, lanesOf(values));
+  }
+
   /// How often the innermost body is repeated: short ones are all overhead,
   /// long ones share the constants that the registers cannot hold.
   unsigned getUnrolling(const Nest &nest) {
@@ -93,6 +235,8 @@ private:
         nest.roots, [&](unsigned i) { return isReduction(group.roots[i]); });
     int64_t size = nest.loops.back().size;
     int64_t copies = isShort ? 4 : 2;
+    if (isChecked)
+      copies = 1;
     return std::gcd(size, copies);
   }
 
@@ -155,11 +299,7 @@ private:
   }
 
   void finish(const Root &root) {
-    Lanes result;
-    if (group.vector)
-      result.parts.assign(running[&root]);
-    else
-      result = point->uniform(running[&root].front());
+    Lanes result = lanesOf(running[&root]);
     running.erase(&root);
     if (root.kept.empty())
       point->remember(root.value, result);

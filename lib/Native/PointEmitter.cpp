@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PointEmitter.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -200,7 +201,9 @@ Lanes PointEmitter::get(Value value) {
       break;
     }
   Lanes result;
-  if (!tile::isTile(value.getType()))
+  if (assumed.contains(value))
+    result = uniform(arith::ConstantOp::create(b, loc, b.getBoolAttr(true)));
+  else if (!tile::isTile(value.getType()))
     result = uniform(k.scalar(value));
   else if (k.plan.isAvailable(value) && !computesHere(value))
     result =
@@ -223,6 +226,10 @@ static Value cloneWith(OpBuilder &b, Operation *op, ValueRange operands,
   clone->getResult(0).setType(type);
   b.insert(clone);
   return clone->getResult(0);
+}
+
+static bool isTrue(const Lanes &lanes) {
+  return lanes.isUniform() && matchPattern(lanes.base, m_One());
 }
 
 Lanes PointEmitter::emitOp(Operation *op) {
@@ -255,6 +262,12 @@ Lanes PointEmitter::emitOp(Operation *op) {
   }
   if (std::optional<Lanes> affine = emitAffine(op))
     return *affine;
+  if (isa<arith::SelectOp>(op) && isTrue(get(op->getOperand(0))))
+    return get(op->getOperand(1));
+  if (isa<arith::AndIOp>(op) && element.isInteger(1))
+    for (unsigned i : {0, 1})
+      if (isTrue(get(op->getOperand(i))))
+        return get(op->getOperand(1 - i));
 
   SmallVector<Lanes> operands;
   for (Value operand : op->getOperands())

@@ -73,6 +73,16 @@ public:
     return false;
   };
 
+  /// Conditions that are known to hold here.
+  llvm::DenseSet<mlir::Value> assumed;
+
+  /// What is known of the outermost level: code in a branch keeps what it adds
+  /// to itself.
+  llvm::DenseMap<mlir::Value, Lanes> save() const { return levels[0].known; }
+  void restore(llvm::DenseMap<mlir::Value, Lanes> known) {
+    levels[0].known = std::move(known);
+  }
+
 private:
   struct Level {
     Axis axis;
