@@ -1,5 +1,6 @@
 """lit: every .mlir, .attn and .test file runs its RUN lines; unit tests run whole."""
 import os
+import sys
 
 import lit.formats
 import lit.llvm
@@ -16,6 +17,9 @@ config.test_exec_root = os.path.join(config.build_root, "test")
 config.substitutions.append(("%examples", os.path.join(config.source_root, "examples")))
 config.substitutions.append(("%source_root", config.source_root))
 config.substitutions.append(("%build_root", config.build_root))
+config.substitutions.append(("%python", sys.executable))
+exits = os.path.join(config.test_source_root, "Driver", "Inputs", "exits.py")
+config.substitutions.append(("%exits", f"{sys.executable} {exits}"))
 config.substitutions.append(("%cxx", config.cxx))
 config.substitutions.append(("%cc", config.cc))
 config.substitutions.append(("%unit", os.path.join(config.build_root, "test", "unit")))

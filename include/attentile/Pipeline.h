@@ -31,8 +31,9 @@ struct PipelineOptions {
   std::vector<std::string> tileSizes;
 
   bool isEnabled(llvm::StringRef flag) const;
-  /// The optimising passes behind `flag` off too: the program as it stands
-  /// after that pass, for `check --each-pass`.
+  /// The optimising passes behind `flag` off too (all of them behind a pass
+  /// that always runs): the program as it stands after that pass, for
+  /// `check --each-pass`.
   PipelineOptions upTo(llvm::StringRef flag) const;
 };
 

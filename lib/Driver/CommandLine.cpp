@@ -15,10 +15,12 @@
 #include "llvm/Support/CommandLine.h"
 #include "Session.h"
 #include "attentile/Driver.h"
+#include "attentile/Loops/Passes.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/Timing.h"
+#include "mlir/Transforms/Passes.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/TargetParser/Host.h"
 
@@ -151,6 +153,12 @@ struct CheckFlags : CommonFlags {
       cl::cat(category)};
   cl::opt<bool> full{"full", cl::desc("Every combination, not only every pair"),
                      cl::cat(category)};
+  cl::opt<std::string> only{
+      "only", cl::value_desc("CONFIGURATION"),
+      cl::desc("One configuration, as a failure prints it"), cl::cat(category)};
+  cl::opt<std::string> after{"after", cl::value_desc("PASS"),
+                             cl::desc("The program after this pass alone"),
+                             cl::cat(category)};
   cl::opt<uint64_t> seed{"seed", cl::value_desc("N"), cl::init(1),
                          cl::desc("Of the values that are drawn; default 1"),
                          cl::cat(category)};
@@ -234,12 +242,16 @@ static bool splitFiles(StringRef flag, const std::vector<std::string> &texts,
 
 /// Parses `argv`, of which argv[1] is the command. None: the exit code.
 static std::optional<int> parse(int argc, char **argv, const char *overview) {
+  // --mlir-print-ir-after=PASS knows the passes that are registered.
+  registerAttentileLoopsPasses();
+  mlir::registerCanonicalizerPass();
+  mlir::registerCSEPass();
+  mlir::registerLoopInvariantCodeMotionPass();
   mlir::registerMLIRContextCLOptions();
   mlir::registerAsmPrinterCLOptions();
   mlir::registerPassManagerCLOptions();
   mlir::registerDefaultTimingManagerCLOptions();
-  // The libraries bring hundreds of flags: a few of MLIR's are shown, the rest
-  // of them is in --help-hidden.
+  // A few of MLIR's flags are shown, the rest is in --help-hidden.
   static constexpr StringRef shown[] = {
       "mlir-print-ir-after-all", "mlir-print-ir-after", "mlir-print-ir-before",
       "mlir-print-ir-after-change", "mlir-timing"};
@@ -248,8 +260,7 @@ static std::optional<int> parse(int argc, char **argv, const char *overview) {
       option->addCategory(levels);
     else if (name.starts_with("mlir-"))
       option->setHiddenFlag(cl::Hidden);
-    else if (!llvm::is_contained(option->Categories, &category) &&
-             name != "help" && name != "help-hidden" && name != "version")
+    else if (name == "help-list" || name == "color")
       option->setHiddenFlag(cl::ReallyHidden);
   }
   std::string program = std::string("attentile ") + argv[1];
@@ -349,12 +360,26 @@ static int checkMain(int argc, char **argv) {
     return exitWrongCall;
   options.eachPass = flags.eachPass;
   options.full = flags.full;
+  options.only = flags.only;
+  options.after = flags.after;
   options.seed = flags.seed;
   options.threads = flags.threads;
   return checkCommand(options);
 }
 
+/// LLVM's libraries register hundreds of flags of their own, some with the name
+/// of one of ours: none of them is a flag of this tool.
+static void forgetLibraryFlags() {
+  std::vector<cl::Option *> flags;
+  for (auto [name, option] : cl::getRegisteredOptions())
+    if (!name.starts_with("help") && name != "version" && name != "color")
+      flags.push_back(option);
+  for (cl::Option *option : flags)
+    option->removeArgument();
+}
+
 int attentile::driverMain(int argc, char **argv) {
+  forgetLibraryFlags();
   cl::SetVersionPrinter(printVersion);
   StringRef command = argc > 1 ? argv[1] : "";
   if (command == "run")

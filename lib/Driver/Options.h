@@ -57,6 +57,7 @@ struct CheckCommandOptions : CommonOptions {
   unsigned threads = 0;
   bool eachPass = false;
   bool full = false;
+  std::string only, after; ///< one configuration; one pass
 };
 
 int runCommand(const RunCommandOptions &options);

@@ -26,6 +26,7 @@ static constexpr llvm::StringRef kOptimizing[] = {
     "canonicalize",
     "cse",
     "tile-fuse-online-softmax",
+    "tile-skip-masked-blocks",
     "loop-invariant-code-motion",
 };
 
@@ -37,7 +38,7 @@ bool PipelineOptions::isEnabled(llvm::StringRef flag) const {
 
 PipelineOptions PipelineOptions::upTo(llvm::StringRef flag) const {
   PipelineOptions result = *this;
-  bool behind = false;
+  bool behind = !llvm::is_contained(kOptimizing, flag);
   for (llvm::StringRef pass : kOptimizing) {
     if (behind && isEnabled(pass))
       result.disabledPasses.push_back(pass.str());
@@ -83,6 +84,10 @@ static void buildLoopStage(OpPassManager &pm, const PipelineOptions &options) {
     fusion.normalize =
         options.normalizeEachStep ? Normalize::EachStep : Normalize::Late;
     pm.addPass(createTileFuseOnlineSoftmax(fusion));
+    simplify(pm, options);
+  }
+  if (options.isEnabled("tile-skip-masked-blocks")) {
+    pm.addPass(createTileSkipMaskedBlocks());
     simplify(pm, options);
   }
   if (options.isEnabled("loop-invariant-code-motion"))

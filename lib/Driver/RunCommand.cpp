@@ -117,7 +117,8 @@ int Run::prepare() {
     return fail(exitWrongCall, llvm::toString(bound.takeError()));
   sizes = std::move(*bound);
   if (llvm::Error error = applyDefaults(kernel(), inputs.ins, sizes))
-    return fail(exitWrongCall, llvm::toString(std::move(error)));
+    return wrongCall(llvm::toString(std::move(error)),
+                     "--bind NAME=VALUE gives a scalar its value");
   if (std::optional<std::string> broken =
           findBrokenAssumption(kernel(), inputs.ins, sizes))
     return fail(exitWrongProgram,
@@ -224,6 +225,7 @@ int Run::verify() {
     passed &= comparison.passed();
     llvm::outs() << "  ";
     print(llvm::outs(), comparison);
+    llvm::outs() << "\n";
   }
   llvm::outs() << (passed ? "agrees" : "DISAGREES")
                << " with the float64 reference"

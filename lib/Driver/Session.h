@@ -50,12 +50,12 @@ public:
   const CommonOptions &options;
   mlir::MLIRContext context;
   Bindings bindings;
+  Diagnostics diagnostics;
   const SyntaxTree &tree() const { return *syntax; }
 
 private:
   std::unique_ptr<SourceFile> file;
   std::unique_ptr<SyntaxTree> syntax;
-  Diagnostics diagnostics;
   bool couldNotRead = false, missesBinding = false;
 };
 
