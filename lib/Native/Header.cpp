@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "HeaderNames.h"
 #include "Symbols.h"
 #include "attentile/Native.h"
 #include "llvm/ADT/STLExtras.h"
@@ -19,17 +20,15 @@
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
+using attentile::native::HeaderNames;
 
 namespace attentile {
 namespace {
 
-class HeaderWriter {
+class HeaderWriter : HeaderNames {
 public:
   HeaderWriter(const ProgramInfo &info, const NativeTarget &target)
-      : info(info), target(target), name(identifier(info.name)), out(text) {
-    for (const std::string &size : info.sizes)
-      sizeNames.push_back(identifier(size));
-  }
+      : HeaderNames(info), target(target), out(text) {}
 
   std::string write() {
     writeTop();
@@ -44,79 +43,6 @@ public:
   }
 
 private:
-  /// A name of the source where C allows it.
-  static std::string identifier(StringRef name) {
-    static const StringSet<> reserved = {
-        "alignas",  "alignof",  "and",       "asm",    "auto",     "bool",
-        "break",    "case",     "catch",     "char",   "class",    "const",
-        "continue", "default",  "delete",    "do",     "double",   "else",
-        "enum",     "explicit", "export",    "extern", "false",    "float",
-        "for",      "friend",   "goto",      "if",     "inline",   "int",
-        "long",     "mutable",  "namespace", "new",    "not",      "operator",
-        "or",       "private",  "protected", "public", "register", "requires",
-        "restrict", "return",   "short",     "signed", "sizeof",   "static",
-        "struct",   "switch",   "template",  "this",   "throw",    "true",
-        "try",      "typedef",  "typename",  "union",  "unsigned", "using",
-        "virtual",  "void",     "volatile",  "while",  "xor",      "main"};
-    return reserved.contains(name) ? (name + "_").str() : name.str();
-  }
-
-  static const char *cType(ElementType type) {
-    switch (type) {
-    case ElementType::F32:
-      return "float";
-    case ElementType::F16:
-    case ElementType::BF16:
-      return "uint16_t";
-    case ElementType::I32:
-      return "int32_t";
-    case ElementType::I64:
-      return "int64_t";
-    case ElementType::I8:
-      return "int8_t";
-    default: // bool, and the bits of what is narrower than 16
-      return "uint8_t";
-    }
-  }
-
-  std::string structOf(const ParameterInfo &tensor) const {
-    return name + (tensor.isOutput ? "_out_" : "_in_") + nameOf(tensor.type) +
-           "_" + std::to_string(tensor.shape.size());
-  }
-
-  /// "name_in_bf16_4 Q, float scale, ..." and "Q, scale, ...".
-  std::string parameters() const {
-    return join(map_range(info.parameters,
-                          [&](const ParameterInfo &p) {
-                            return (p.isTensor ? structOf(p)
-                                               : std::string(cType(p.type))) +
-                                   " " + identifier(p.name);
-                          }),
-                ", ");
-  }
-  std::string uses() const {
-    return join(
-        map_range(info.parameters,
-                  [&](const ParameterInfo &p) { return identifier(p.name); }),
-        ", ");
-  }
-  std::string sizeParameters() const {
-    return join(map_range(sizeNames,
-                          [](const std::string &s) { return "int64_t " + s; }),
-                ", ");
-  }
-
-  std::string expression(const ExtentExpr &size,
-                         const std::vector<std::string> &names) const {
-    return size.print(names, [&](ExtentExpr::Kind kind, const std::string &a,
-                                 const std::string &b) {
-      const char *function = kind == ExtentExpr::FloorDiv   ? "_floordiv_("
-                             : kind == ExtentExpr::FloorMod ? "_floormod_("
-                                                            : "_ceildiv_(";
-      return name + function + a + ", " + b + ")";
-    });
-  }
-
   void writeTop() {
     std::string guard = "ATTENTILE_" + StringRef(name).upper() + "_H";
     out << "/* " << info.name << ", compiled by attentile for " << target.cpu
@@ -144,10 +70,6 @@ private:
            "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
     out << "#define " << macro("ARGS") << " " << info.slotCount << "\n#define "
         << macro("KERNELS") << " " << info.kernels.size() << "\n";
-  }
-
-  std::string macro(const char *what) const {
-    return StringRef(name).upper() + "_" + what;
   }
 
   void writeTypes() {
@@ -416,10 +338,9 @@ private:
     std::string where;
   };
 
-  const ProgramInfo &info;
   const NativeTarget &target;
-  std::string name, text;
-  std::vector<std::string> sizeNames, messages;
+  std::string text;
+  std::vector<std::string> messages;
   std::vector<Check> checks;
   raw_string_ostream out;
 };

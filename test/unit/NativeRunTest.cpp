@@ -53,17 +53,77 @@ tile.program @twice sizes(%M) ins(%X: f32[M, 16], %B: f32[M], %scale: f32)
 }
 )mlir";
 
-struct NativeRun : ::testing::Test {
-  static void SetUpTestSuite() {
-    mlir::MLIRContext context;
-    context.loadDialect<tile::TileDialect, mlir::func::FuncDialect>();
-    auto module = mlir::parseSourceString<mlir::ModuleOp>(kTwice, &context);
-    ASSERT_TRUE(module);
-    auto target = llvm::cantFail(NativeTarget::select("native"));
-    auto compiled = NativeProgram::compile(*module, target);
-    ASSERT_TRUE(bool(compiled)) << llvm::toString(compiled.takeError());
-    program = std::move(*compiled);
+/// Row sums over blocks of 8 columns, the last two blocks of which are said to
+/// evaluate a mask.
+constexpr const char *kRowSums = R"mlir(
+#m = #tile.axes<"m">
+#n = #tile.axes<"n">
+#mn = #tile.axes<"m", "n">
+tile.program @rows sizes(%M) ins(%X: f32[M, 64]) outs(%Y: f32[M]) {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c48 = arith.constant 48 : index
+  %c64 = arith.constant 64 : index
+  %blocks = arith.ceildivsi %M, %c8 : index
+  tile.kernel @rows_0 grid(%i < %blocks) {
+    %m0 = arith.muli %i, %c8 : index
+    %m = tile.index %m0 : tensor<8xindex, #m>
+    %zero = arith.constant dense<0.0> : tensor<8xf32, #m>
+    %full = scf.for %n0 = %c0 to %c48 step %c8 iter_args(%acc = %zero) -> (tensor<8xf32, #m>) {
+      %n = tile.index %n0 : tensor<8xindex, #n>
+      %x = tile.load %X[%m, %n] : tensor<?x64xf32>, (tensor<8xindex, #m>, tensor<8xindex, #n>) -> tensor<8x8xf32, #mn>
+      %t = tile.reduce sum %x over ["n"] : tensor<8x8xf32, #mn> -> tensor<8xf32, #m>
+      %next = arith.addf %acc, %t : tensor<8xf32, #m>
+      scf.yield %next : tensor<8xf32, #m>
+    } {tile.axis = "n", tile.blocks = #tile.blocks<full>}
+    %all = scf.for %n0 = %c48 to %c64 step %c8 iter_args(%acc = %full) -> (tensor<8xf32, #m>) {
+      %n = tile.index %n0 : tensor<8xindex, #n>
+      %x = tile.load %X[%m, %n] : tensor<?x64xf32>, (tensor<8xindex, #m>, tensor<8xindex, #n>) -> tensor<8x8xf32, #mn>
+      %t = tile.reduce sum %x over ["n"] : tensor<8x8xf32, #mn> -> tensor<8xf32, #m>
+      %next = arith.addf %acc, %t : tensor<8xf32, #m>
+      scf.yield %next : tensor<8xf32, #m>
+    } {tile.axis = "n", tile.blocks = #tile.blocks<partial>}
+    tile.store %all, %Y[%m] : tensor<8xf32, #m>, tensor<?xf32>, (tensor<8xindex, #m>)
   }
+}
+)mlir";
+
+/// Compiles text; fails the test and returns null if that fails.
+std::unique_ptr<NativeProgram> compile(const char *source,
+                                       const NativeOptions &options = {}) {
+  mlir::MLIRContext context;
+  context.loadDialect<tile::TileDialect, mlir::func::FuncDialect>();
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(source, &context);
+  auto target = llvm::cantFail(NativeTarget::select("native"));
+  auto compiled = NativeProgram::compile(*module, target, options);
+  if (compiled)
+    return std::move(*compiled);
+  ADD_FAILURE() << llvm::toString(compiled.takeError());
+  return nullptr;
+}
+
+TEST(NativeCounters, CountBlocksOfEveryThread) {
+  NativeOptions options;
+  options.countBlocks = true;
+  auto program = compile(kRowSums, options);
+  ASSERT_TRUE(program);
+  HostTensor x = HostTensor::allocate(ElementType::F32, {100, 64});
+  HostTensor y = HostTensor::allocate(ElementType::F32, {100});
+  std::fill_n(static_cast<float *>(x.data), x.size(), 0.5f);
+  for (unsigned threads : {1u, 4u}) {
+    RunOptions run;
+    run.threads = threads;
+    auto stats = program->run({{x, y}, {}}, run);
+    ASSERT_TRUE(bool(stats)) << llvm::toString(stats.takeError());
+    EXPECT_EQ(stats->blocks, 13 * 8);
+    EXPECT_EQ(stats->maskedBlocks, 13 * 2);
+    for (int64_t i = 0; i < 100; ++i)
+      EXPECT_EQ(y.readDouble(i), 32);
+  }
+}
+
+struct NativeRun : ::testing::Test {
+  static void SetUpTestSuite() { program = compile(kTwice); }
   static void TearDownTestSuite() { program.reset(); }
 
   void SetUp() override { ASSERT_TRUE(program); }
