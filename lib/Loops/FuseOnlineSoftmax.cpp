@@ -53,6 +53,10 @@ public:
           hot.reset(statistic);
       assert(hot != open && "expected a reduction without open statistics");
     }
+    // A loop that stores every element needs all its blocks, the others only
+    // those that a mask leaves.
+    if (!nest.storesInLoops.empty())
+      loops.emplace_back().stores = nest.storesInLoops;
   }
 
   /// Emits the loops and binds every statistic.
@@ -86,9 +90,10 @@ private:
   /// The statistics that the stores need.
   llvm::BitVector wanted() {
     llvm::BitVector result(nest.statistics.size());
-    for (auto &[_, operands] : nest.stores)
-      for (Expr *operand : operands)
-        result |= operand->statistics;
+    for (const auto *stores : {&nest.stores, &nest.storesInLoops})
+      for (auto &[_, operands] : *stores)
+        for (Expr *operand : operands)
+          result |= operand->statistics;
     for (unsigned i = nest.statistics.size(); i-- > 0;)
       if (result.test(i)) {
         result |= nest.statistics[i].lhs->statistics;
@@ -341,14 +346,8 @@ void fuseKernel(tile::KernelOp kernel, Normalize normalize) {
   for (auto [value, leaf] : nest->outside)
     emitter.bind(leaf, value);
   planner.emit(emitter);
-  for (auto &[store, operands] : nest->stores) {
-    SmallVector<Value> values;
-    for (auto [operand, type] :
-         llvm::zip_equal(operands, store->getOperandTypes()))
-      values.push_back(emitter.emit(operand, type));
-    Operation *copy = emitter.rowBuilder().clone(*store);
-    copy->setOperands(values);
-  }
+  for (const LoopNest::Store &store : nest->stores)
+    emitStore(emitter, emitter.rowBuilder(), store);
   for (Operation *op : llvm::reverse(old))
     op->erase();
   remark::passed(kernel.getLoc(), options("Fused"))

@@ -21,7 +21,8 @@
 #include "FusedLoop.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include <limits>
+#include <cmath>
+#include <numbers>
 
 using namespace mlir;
 
@@ -32,6 +33,29 @@ Maximum *FusedLoop::findMaximum(Expr *a, ArrayAttr over) {
     if (maximum.a == a && maximum.over == over)
       return &maximum;
   return nullptr;
+}
+
+/// exp of the sum of multiple * value. Multiples of ln 2 come from exp2, and
+/// give one again.
+static Expr *exponentialOfSum(Graph &graph,
+                              ArrayRef<std::pair<double, Expr *>> summands,
+                              Location loc) {
+  auto inBase2 = [](double multiple) { return multiple / std::numbers::ln2; };
+  bool base2 = llvm::all_of(summands, [&](auto &summand) {
+    double twice = 2 * inBase2(summand.first);
+    return std::fabs(twice - std::round(twice)) < 1e-9;
+  });
+  Expr *sum = nullptr;
+  for (auto [multiple, x] : summands) {
+    if (base2)
+      multiple = std::round(2 * inBase2(multiple)) / 2;
+    if (multiple != 1)
+      x = graph.make<arith::MulFOp>({graph.constant(multiple, loc), x});
+    sum = sum ? graph.make<arith::AddFOp>({sum, x}) : x;
+  }
+  if (base2)
+    return graph.make<math::Exp2Op>({sum});
+  return graph.make<math::ExpOp>({sum});
 }
 
 namespace {
@@ -121,9 +145,7 @@ private:
     Maximum *maximum = loop.findMaximum(exponential.a, over);
     Expr *ref = graph.make<tile::RefOp>({maximum->next});
     Expr *argument = graph.make<arith::SubFOp>({x, ref});
-    if (exponential.kappa != 1)
-      argument = times(graph.constant(exponential.kappa, x->loc), argument);
-    return graph.make<math::ExpOp>({argument});
+    return exponentialOfSum(graph, {{exponential.kappa, argument}}, x->loc);
   }
 
   /// What an accumulator adds up on one side, 0 beyond the range.
@@ -204,6 +226,8 @@ void emitLoop(Graph &graph, Emitter &emitter, const LoopNest &nest,
         step = emitter.emit(nest.step);
   auto emitted = scf::ForOp::create(rows, loc, lower, upper, step, starts);
   emitted->setAttr("tile.axis", nest.axis);
+  if (carried.empty()) // with nothing to carry it is born with its end
+    emitted.getBody()->getTerminator()->erase();
   emitter.enterLoop(emitted);
   emitter.bind(nest.induction, emitted.getInductionVar());
   for (auto [value, argument] :
@@ -213,10 +237,21 @@ void emitLoop(Graph &graph, Emitter &emitter, const LoopNest &nest,
   for (Carried *value : carried)
     nexts.push_back(emitter.emit(value->next, value->inside->type));
   OpBuilder body = OpBuilder::atBlockEnd(emitted.getBody());
+  for (const LoopNest::Store &store : loop.stores)
+    emitStore(emitter, body, store);
   scf::YieldOp::create(body, loc, nexts);
   emitter.leaveLoop(emitted);
   for (auto [value, result] : llvm::zip_equal(carried, emitted.getResults()))
     emitter.bind(value->after, result);
+}
+
+void emitStore(Emitter &emitter, OpBuilder &builder,
+               const LoopNest::Store &store) {
+  auto &[op, operands] = store;
+  SmallVector<Value> values;
+  for (auto [operand, type] : llvm::zip_equal(operands, op->getOperandTypes()))
+    values.push_back(emitter.emit(operand, type));
+  builder.clone(*op)->setOperands(values);
 }
 
 /// exp(lc + sum of kappa * mu), or null if it is 1 because lc subtracts just
@@ -239,17 +274,11 @@ finalScale(Graph &graph, const Summand &summand, FusedLoop &loop,
   }
   if (matches && left.empty())
     return nullptr;
-  Expr *exponent = nullptr;
-  auto add = [&](double multiple, Expr *x) {
-    if (multiple != 1)
-      x = graph.make<arith::MulFOp>({graph.constant(multiple, loc), x});
-    exponent = exponent ? graph.make<arith::AddFOp>({exponent, x}) : x;
-  };
-  for (auto &[multiple, shift] : summand.row.shifts)
-    add(multiple, shift);
+  SmallVector<std::pair<double, Expr *>> exponent(summand.row.shifts);
   for (const Exponential &exponential : summand.row.exponentials)
-    add(exponential.kappa, loop.findMaximum(exponential.a, over)->after);
-  return exponent ? graph.make<math::ExpOp>({exponent}) : nullptr;
+    exponent.emplace_back(exponential.kappa,
+                          loop.findMaximum(exponential.a, over)->after);
+  return exponent.empty() ? nullptr : exponentialOfSum(graph, exponent, loc);
 }
 
 Expr *rowValue(Graph &graph, const Statistic &statistic, FusedLoop &loop,

@@ -55,6 +55,7 @@ struct FusedLoop {
   std::deque<Accumulator> accumulators;
   /// Reductions carried as they are: statistic and value.
   std::deque<std::pair<unsigned, Carried>> plain;
+  llvm::SmallVector<LoopNest::Store> stores;
 
   Maximum *findMaximum(Expr *a, mlir::ArrayAttr over);
 };
@@ -64,8 +65,14 @@ void emitLoop(Graph &graph, Emitter &emitter, const LoopNest &nest,
               FusedLoop &loop,
               llvm::function_ref<Accumulator &(unsigned)> sumOf);
 
-/// The value after the loop of a sum with these terms. `canBeEmpty`: null, or
-/// a condition that says that the loop did not run.
+/// Emits a store with its operands, at `builder`.
+void emitStore(Emitter &emitter, mlir::OpBuilder &builder,
+               const LoopNest::Store &store);
+
+/// The value after the loop of a sum with these terms. `isEmpty`: null, or
+/// a condition that says that the loop did not run. `isReference`: as for
+/// Decomposer. `isSafeInverse`: whether a row value is finite, and of no
+/// effect, if the loop did not run.
 Expr *rowValue(Graph &graph, const Statistic &statistic, FusedLoop &loop,
                llvm::ArrayRef<Summand> summands, Expr *isEmpty,
                llvm::function_ref<bool(const Expr *, const Expr *)> isReference,

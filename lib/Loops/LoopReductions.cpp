@@ -65,10 +65,8 @@ public:
         if (failed(readLoop(loop)))
           return failure();
       } else if (isa<tile::StoreOp>(op)) {
-        SmallVector<Expr *> operands;
-        if (failed(lookup(&op, operands)))
+        if (failed(readStore(&op, nest.stores)))
           return failure();
-        nest.stores.emplace_back(&op, operands);
       } else if (failed(readOperation(&op))) {
         return failure();
       }
@@ -106,6 +104,15 @@ private:
         return fail(op, "a carried value is used before the loop has ended");
       operands.push_back(*expr);
     }
+    return success();
+  }
+
+  LogicalResult readStore(Operation *op,
+                          SmallVectorImpl<LoopNest::Store> &stores) {
+    SmallVector<Expr *> operands;
+    if (failed(lookup(op, operands)))
+      return failure();
+    stores.emplace_back(op, operands);
     return success();
   }
 
@@ -169,9 +176,13 @@ private:
       }
       steps.push_back(step);
     }
-    for (Operation &op : loop.getBody()->without_terminator())
-      if (!updates.contains(&op) && failed(readOperation(&op)))
+    for (Operation &op : loop.getBody()->without_terminator()) {
+      if (updates.contains(&op))
+        continue;
+      if (failed(isa<tile::StoreOp>(op) ? readStore(&op, nest.storesInLoops)
+                                        : readOperation(&op)))
         return failure();
+    }
     for (auto [i, step] : llvm::enumerate(steps))
       if (failed(readReduction(loop, i, step)))
         return failure();

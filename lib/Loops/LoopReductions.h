@@ -42,9 +42,9 @@ struct LoopNest {
        *step = nullptr;
   Expr *tail = nullptr; ///< "n lies in the range"; null if it always does
   std::vector<Statistic> statistics;
-  /// The stores after the loops, in order, with their operands.
-  llvm::SmallVector<std::pair<mlir::Operation *, llvm::SmallVector<Expr *>>>
-      stores;
+  using Store = std::pair<mlir::Operation *, llvm::SmallVector<Expr *>>;
+  /// The stores after the loops and those in loops, in order, with operands.
+  llvm::SmallVector<Store> stores, storesInLoops;
   /// The values defined outside the kernel.
   llvm::DenseMap<mlir::Value, Expr *> outside;
 };

@@ -218,6 +218,28 @@ def TileSkipMaskedBlocks : Pass<"tile-skip-masked-blocks"> {
                            "::mlir::scf::SCFDialect"];
 }
 
+def TileFoldExp2 : Pass<"tile-fold-exp2"> {
+  let summary = "a softmax's exponentials in base 2, with the scale folded in";
+  let description = [{
+    With c = scale * log2 e, exp(scale * s - r) is exp2(s * c - r'): one
+    multiply-add and one exp2. The running maximum is then of the unscaled
+    scores, which is right where the factor is known to be positive: a literal,
+    a parameter under `where scale > 0`, and what follows from these. Otherwise
+    c is log2 e, and the maximum is of the scaled scores.
+
+    ```mlir
+    // before                                       // after
+    %s1 = arith.mulf %s, %scale                     %mx1 = max(%mx, %s)
+    %mx1 = max(%mx, %s1)                            %rc = arith.mulf (tile.ref %mx1), %c
+    %p = math.exp (%s1 - tile.ref %mx1)             %p = math.exp2 (math.fma %s, %c, -%rc)
+    %a = math.exp (%mx - tile.ref %mx1)             %a = math.exp2 (%mx * %c - %rc)
+    ...                                             ...
+    %l = (tile.ref %mx2) + log %sum                 %l = (tile.ref %mx2 * %c) * ln 2 + log %sum
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
 def TileVerify : Pass<"tile-verify"> {
   let summary = "checks what must hold of the tile level";
   let description = [{

@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 using namespace mlir;
 
@@ -18,8 +19,13 @@ namespace attentile::test {
 namespace {
 
 double toDouble(Attribute attribute) {
-  if (auto number = dyn_cast<FloatAttr>(attribute))
-    return number.getValueAsDouble();
+  if (auto number = dyn_cast<FloatAttr>(attribute)) {
+    double value = number.getValueAsDouble();
+    for (double exact : {std::numbers::log2e, std::numbers::ln2})
+      if (value == float(exact))
+        return exact;
+    return value;
+  }
   auto integer = cast<IntegerAttr>(attribute);
   return integer.getType().isInteger(1) ? double(integer.getValue() != 0)
                                         : double(integer.getInt());
@@ -187,24 +193,30 @@ const llvm::StringMap<Binary> &binaries() {
 
 } // namespace
 
-std::optional<double> evaluateElement(Operation *op, ArrayRef<double> x,
-                                      size_t element) {
+ElementFunction elementFunction(Operation *op) {
+  using Operands = ArrayRef<double>;
   StringRef name = op->getName().getStringRef();
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
-    return constantElement(constant, element);
+    return [constant](Operands, size_t element) {
+      return constantElement(constant, element);
+    };
   if (auto compareOp = dyn_cast<arith::CmpFOp>(op))
-    return compare(compareOp.getPredicate(), x[0], x[1]);
+    return [predicate = compareOp.getPredicate()](Operands x, size_t) {
+      return double(compare(predicate, x[0], x[1]));
+    };
   if (auto compareOp = dyn_cast<arith::CmpIOp>(op))
-    return compare(compareOp.getPredicate(), x[0], x[1]);
+    return [predicate = compareOp.getPredicate()](Operands x, size_t) {
+      return double(compare(predicate, x[0], x[1]));
+    };
   if (isa<arith::SelectOp>(op))
-    return x[0] != 0 ? x[1] : x[2];
+    return [](Operands x, size_t) { return x[0] != 0 ? x[1] : x[2]; };
   if (isa<math::FmaOp>(op))
-    return std::fma(x[0], x[1], x[2]);
+    return [](Operands x, size_t) { return std::fma(x[0], x[1], x[2]); };
   if (auto unary = unaries().find(name); unary != unaries().end())
-    return unary->second(x[0]);
+    return [f = unary->second](Operands x, size_t) { return f(x[0]); };
   if (auto binary = binaries().find(name); binary != binaries().end())
-    return binary->second(x[0], x[1]);
-  return std::nullopt;
+    return [f = binary->second](Operands x, size_t) { return f(x[0], x[1]); };
+  return {};
 }
 
 } // namespace attentile::test

@@ -314,7 +314,8 @@ private:
   }
 
   bool runElementwise(Operation *op) {
-    if (op->getNumResults() != 1)
+    ElementFunction function = elementFunction(op);
+    if (op->getNumResults() != 1 || !function)
       return unknown(op);
     SmallVector<const Elements *> operands;
     for (Value operand : op->getOperands()) {
@@ -327,10 +328,7 @@ private:
     for (auto [i, element] : llvm::enumerate(result)) {
       for (auto [argument, operand] : llvm::zip(arguments, operands))
         argument = operand->size() == 1 ? (*operand)[0] : (*operand)[i];
-      auto value = evaluateElement(op, arguments, i);
-      if (!value)
-        return unknown(op);
-      element = *value;
+      element = function(arguments, i);
     }
     return set(op->getResult(0), std::move(result));
   }

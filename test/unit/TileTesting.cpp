@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TileTesting.h"
+#include "attentile/EmitIR.h"
 #include "attentile/Loops/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -41,6 +42,21 @@ TileFile::TileFile(llvm::StringRef path) : TileFile() {
 TileFile TileFile::fromText(llvm::StringRef text) {
   TileFile result;
   result.module = parseSourceString<ModuleOp>(text, result.context.get());
+  return result;
+}
+
+TileFile TileFile::fromSource(llvm::StringRef source) {
+  TileFile result;
+  SourceFile file("test.attn", source.str());
+  Diagnostics diagnostics;
+  SyntaxTree tree = parse(file, diagnostics);
+  Bindings bindings;
+  bindings.add("D=8", diagnostics);
+  if (!diagnostics.hasErrors())
+    if (auto kernel = check(tree, bindings, {}, diagnostics))
+      result.module = emit(*result.context, *kernel);
+  if (diagnostics.hasErrors())
+    diagnostics.print(llvm::errs());
   return result;
 }
 

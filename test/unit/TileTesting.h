@@ -22,6 +22,9 @@ public:
   explicit TileFile(llvm::StringRef path);
   /// Parses `text`.
   static TileFile fromText(llvm::StringRef text);
+  /// Compiles a kernel in the attn language as far as attn.kernel, with D=8
+  /// bound; null after printing what is wrong with it.
+  static TileFile fromSource(llvm::StringRef source);
 
   explicit operator bool() const { return bool(module); }
   mlir::ModuleOp getModule() { return *module; }

@@ -1,0 +1,354 @@
+//===- FoldExp2.cpp - a softmax's exponentials in base 2 ------------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Does: exp(scale * s - ref) becomes exp2(fma(s, c, -ref * c)) with
+// c = scale * log2 e, one operation less than scaling, subtracting and
+// changing the base, and the maximum is of s. Where the factor's sign is not
+// known, c = log2 e and the maximum stays that of the scaled scores. Expects:
+// loops that carry a softmax's running maximum, fused or not, chained or not.
+// Leaves: the same loops. Does not handle: exponentials of anything but a
+// difference to a softmax's reference; a maximum whose exact value is wanted.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PositiveFactors.h"
+#include "attentile/Loops/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/MapVector.h"
+#include <cfloat>
+#include <deque>
+#include <numbers>
+
+namespace attentile {
+#define GEN_PASS_DEF_TILEFOLDEXP2
+#include "Loops/Passes.h.inc"
+} // namespace attentile
+
+#define DEBUG_TYPE "tile-fold-exp2"
+
+using namespace mlir;
+
+namespace attentile {
+namespace {
+
+/// A running maximum, carried by one loop.
+struct RunningMaximum {
+  scf::ForOp loop;
+  unsigned index;
+  arith::MaxNumFOp next;
+  tile::ReduceOp reduce;
+
+  Value carried() { return loop.getRegionIterArg(index); }
+  Value result() { return loop.getResult(index); }
+};
+
+/// exp(kappa * (minuend - reference)).
+struct Exponential {
+  math::ExpOp op;
+  Value minuend;
+  tile::RefOp reference;
+  std::optional<double> kappa;
+  bool rescales; // the minuend is the running maximum
+};
+
+/// The maximum of one score, carried through a chain of loops, with all that
+/// uses it.
+class Family {
+public:
+  SmallVector<RunningMaximum, 2> members;
+
+  /// Finds the references and exponentials. False if something else asks for
+  /// the maximum itself, whose exact value must then stay.
+  bool collect() {
+    for (RunningMaximum &member : members)
+      for (Value maximum : {Value(member.next.getResult()), member.result()})
+        for (Operation *user : maximum.getUsers())
+          if (auto reference = dyn_cast<tile::RefOp>(user)) {
+            references.push_back(reference);
+            collectDifferences(reference, reference.getResult());
+          } else if (!isa<scf::ForOp, scf::YieldOp>(user)) {
+            return false;
+          }
+    return !exponentials.empty() &&
+           llvm::all_of(members, [&](RunningMaximum &member) {
+             return llvm::all_of(member.carried().getUsers(), [&](auto *user) {
+               return user == member.next || rescalings.contains(user);
+             });
+           });
+  }
+
+  void fold() {
+    Operation *firstLoop = members.front().loop;
+    PositiveFactors factors(firstLoop);
+    Factor factor = factors.of(members.front().reduce.getOperand());
+    bool common = llvm::all_of(members, [&](RunningMaximum &member) {
+      return factors.of(member.reduce.getOperand()) == factor;
+    });
+    common &= llvm::all_of(exponentials, [&](Exponential &exponential) {
+      return exponential.rescales || factors.of(exponential.minuend) == factor;
+    });
+    // A use in a loop that is no exponential of ours would see the reference
+    // rounded twice; with c = log2 e every exponential is ours.
+    if (!common)
+      factor = Factor();
+    report(factor, factors.unknownSign);
+
+    OpBuilder builder(firstLoop);
+    Value c = multiplier(builder, factor);
+    unscaled = factor.isOne() ? nullptr : &factors;
+    for (RunningMaximum &member : members) {
+      builder.setInsertionPoint(member.reduce);
+      member.reduce.getOperandMutable().assign(
+          withoutFactor(builder, member.reduce.getOperand()));
+    }
+    llvm::MapVector<tile::RefOp, Value> scaled;
+    for (tile::RefOp reference : references) {
+      builder.setInsertionPointAfter(reference);
+      scaled[reference] = times(builder, reference, c);
+    }
+    for (Exponential &exponential : exponentials)
+      rewrite(exponential, scaled[exponential.reference], c);
+    // What else asks for the reference gets what was subtracted, in base e.
+    for (auto &[reference, product] : scaled)
+      restore(reference, product);
+  }
+
+private:
+  /// Follows `value`, a reference or its broadcast, to the exponentials of
+  /// what it is subtracted from.
+  void collectDifferences(tile::RefOp reference, Value value) {
+    for (Operation *user : value.getUsers()) {
+      if (isa<tile::BroadcastOp>(user))
+        collectDifferences(reference, user->getResult(0));
+      auto difference = dyn_cast<arith::SubFOp>(user);
+      if (!difference || difference.getRhs() != value)
+        continue;
+      bool rescales = llvm::any_of(members, [&](RunningMaximum &member) {
+        return difference.getLhs() == member.carried();
+      });
+      // exp of the difference, or of a multiple of it.
+      auto add = [&](Operation *op, std::optional<double> kappa) {
+        if (auto exp = dyn_cast<math::ExpOp>(op))
+          exponentials.push_back(
+              {exp, difference.getLhs(), reference, kappa, rescales});
+        return isa<math::ExpOp>(op);
+      };
+      bool all = true;
+      for (Operation *next : difference->getUsers()) {
+        auto multiple = dyn_cast<arith::MulFOp>(next);
+        if (!multiple) {
+          all &= add(next, std::nullopt);
+          continue;
+        }
+        bool first = multiple.getLhs() == difference;
+        auto kappa =
+            floatConstant(first ? multiple.getRhs() : multiple.getLhs());
+        all &= kappa.has_value();
+        if (kappa)
+          for (Operation *last : multiple->getUsers())
+            all &= add(last, kappa);
+      }
+      if (rescales && all)
+        rescalings.insert(difference);
+    }
+  }
+
+  static Value constant(OpBuilder &builder, Location loc, double value,
+                        Type like) {
+    Type type = tile::withElementType(like, builder.getF32Type());
+    TypedAttr scalar = builder.getF32FloatAttr(float(value));
+    if (auto tileType = dyn_cast<RankedTensorType>(type))
+      scalar = SplatElementsAttr::get(tileType, Attribute(scalar));
+    return arith::ConstantOp::create(builder, loc, scalar);
+  }
+
+  static Value broadcast(OpBuilder &builder, Value value, Type type) {
+    if (value.getType() == type)
+      return value;
+    return builder.createOrFold<tile::BroadcastOp>(value.getLoc(), type, value);
+  }
+
+  /// x * c, of x's type.
+  static Value times(OpBuilder &builder, Value x, Value c) {
+    return arith::MulFOp::create(builder, x.getLoc(), x,
+                                 broadcast(builder, c, x.getType()));
+  }
+
+  /// factor * log2 e. Computed from run-time values it may be 0 or infinite
+  /// though they are neither, and times -inf or 0 that would be NaN.
+  static Value multiplier(OpBuilder &builder, const Factor &factor) {
+    Location loc = builder.getInsertionPoint()->getLoc();
+    Type type = builder.getF32Type();
+    Value c =
+        constant(builder, loc, factor.constant * std::numbers::log2e, type);
+    if (factor.values.empty() && factor.divisors.empty())
+      return c;
+    for (Value value : factor.values)
+      c = arith::MulFOp::create(builder, loc, c, value);
+    for (Value value : factor.divisors)
+      c = arith::DivFOp::create(builder, loc, c, value);
+    c = arith::MaximumFOp::create(builder, loc, c,
+                                  constant(builder, loc, FLT_MIN, type));
+    return arith::MinimumFOp::create(builder, loc, c,
+                                     constant(builder, loc, FLT_MAX, type));
+  }
+
+  Value withoutFactor(OpBuilder &builder, Value score) {
+    if (!unscaled)
+      return score;
+    // One loop's maximum and exponentials share what is left of a score.
+    Value &rest = rests[score];
+    if (!rest) {
+      OpBuilder::InsertionGuard guard(builder);
+      if (Operation *op = score.getDefiningOp())
+        builder.setInsertionPointAfter(op);
+      rest = PositiveFactors::divide(builder, score, *unscaled);
+    }
+    return rest;
+  }
+
+  void rewrite(Exponential &exponential, Value scaled, Value c) {
+    OpBuilder builder(exponential.op);
+    Location loc = exponential.op.getLoc();
+    Type type = exponential.op.getType();
+    Value argument;
+    if (exponential.rescales) {
+      // Rounded as the old reference was: two roundings that agree cancel, and
+      // a maximum that did not move rescales by exactly 1. An fma would not.
+      Value old = times(builder, exponential.minuend, c);
+      argument = arith::SubFOp::create(builder, loc, old,
+                                       broadcast(builder, scaled, type));
+    } else {
+      Value &negated = negations[scaled];
+      if (!negated) {
+        OpBuilder after(builder);
+        after.setInsertionPointAfter(scaled.getDefiningOp());
+        negated = arith::NegFOp::create(after, loc, scaled);
+      }
+      argument = math::FmaOp::create(
+          builder, loc, withoutFactor(builder, exponential.minuend),
+          broadcast(builder, c, type), broadcast(builder, negated, type));
+    }
+    if (exponential.kappa)
+      argument = arith::MulFOp::create(
+          builder, loc, argument,
+          constant(builder, loc, *exponential.kappa, type));
+    Value power = math::Exp2Op::create(builder, loc, argument);
+    Value replaced = exponential.op.getOperand();
+    exponential.op.replaceAllUsesWith(power);
+    exponential.op.erase();
+    // The difference may serve other exponentials yet.
+    while (Operation *op = replaced.getDefiningOp()) {
+      if (!op->use_empty() || !isa<arith::SubFOp, arith::MulFOp>(op))
+        break;
+      bool multiple = isa<arith::MulFOp>(op);
+      Value next = op->getOperand(
+          multiple && !op->getOperand(0).getDefiningOp<arith::SubFOp>());
+      op->erase();
+      if (!multiple)
+        break;
+      replaced = next;
+    }
+  }
+
+  /// Replaces what is left of the uses of `reference` by scaled * ln 2.
+  static void restore(tile::RefOp reference, Value scaled) {
+    auto isOther = [&](OpOperand &use) {
+      // A broadcast that nothing reads any more is not worth a product.
+      return use.getOwner() != scaled.getDefiningOp() &&
+             !isOpTriviallyDead(use.getOwner());
+    };
+    if (llvm::none_of(reference->getUses(), isOther))
+      return;
+    OpBuilder builder(reference.getContext());
+    builder.setInsertionPointAfterValue(scaled);
+    Location loc = reference.getLoc();
+    Value restored = arith::MulFOp::create(
+        builder, loc, scaled,
+        constant(builder, loc, std::numbers::ln2, reference.getType()));
+    reference.getResult().replaceUsesWithIf(restored, isOther);
+  }
+
+  void report(const Factor &factor, Value unknownSign) {
+    Location loc = members.front().reduce.getLoc();
+    auto options = [](StringRef name) {
+      return remark::RemarkOpts::name(name).category(DEBUG_TYPE);
+    };
+    if (factor.isOne() && unknownSign)
+      remark::missed(loc, options("ScaleKept"))
+          << remark::add("scores are scaled before their maximum is taken")
+          << remark::reason("{0}", "a factor is not known to be positive");
+    else
+      remark::passed(loc, options("Folded")) << remark::add(
+          "{0}", factor.isOne() ? "exponentials in base 2"
+                                : "exponentials in base 2, with the scale");
+  }
+
+  SmallVector<tile::RefOp> references;
+  SmallVector<Exponential> exponentials;
+  SmallPtrSet<Operation *, 4> rescalings; // differences of two maxima
+  PositiveFactors *unscaled = nullptr;
+  DenseMap<Value, Value> rests, negations;
+};
+
+/// The running maximum that a loop carries at `index`, if it carries one that
+/// is a softmax's reference.
+std::optional<RunningMaximum> matchMaximum(scf::ForOp loop, unsigned index) {
+  auto next = loop.getYieldedValues()[index].getDefiningOp<arith::MaxNumFOp>();
+  if (!next)
+    return std::nullopt;
+  Value carried = loop.getRegionIterArg(index);
+  if (next.getLhs() != carried && next.getRhs() != carried)
+    return std::nullopt;
+  auto reduce = (next.getLhs() == carried ? next.getRhs() : next.getLhs())
+                    .getDefiningOp<tile::ReduceOp>();
+  if (!reduce || reduce.getKind() != attn::ReduceKind::Ref ||
+      !reduce->hasOneUse())
+    return std::nullopt;
+  return RunningMaximum{loop, index, next, reduce};
+}
+
+void foldKernel(tile::KernelOp kernel) {
+  std::deque<Family> families;
+  DenseMap<Value, Family *> ends; // the last loop's result of each chain
+  llvm::SmallPtrSet<Family *, 4> broken;
+  kernel.walk<WalkOrder::PreOrder>([&](scf::ForOp loop) {
+    for (unsigned i = 0; i < loop.getNumResults(); ++i) {
+      Value start = loop.getInitArgs()[i];
+      Family *family = ends.lookup(start);
+      auto maximum = matchMaximum(loop, i);
+      auto number = floatConstant(start);
+      bool fresh = number && std::isinf(*number) && *number < 0;
+      if (!maximum || (!family && !fresh)) {
+        if (family)
+          broken.insert(family);
+        continue;
+      }
+      if (!family)
+        family = &families.emplace_back();
+      family->members.push_back(*maximum);
+      ends[maximum->result()] = family;
+    }
+  });
+  for (Family &family : families) {
+    if (broken.contains(&family))
+      continue;
+    if (family.collect())
+      family.fold();
+  }
+}
+
+struct TileFoldExp2 : impl::TileFoldExp2Base<TileFoldExp2> {
+  void runOnOperation() override {
+    getOperation()->walk([](tile::KernelOp kernel) { foldKernel(kernel); });
+  }
+};
+
+} // namespace
+} // namespace attentile

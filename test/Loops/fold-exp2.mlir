@@ -1,0 +1,37 @@
+// RUN: attentile-opt %S/Inputs/unfused-causal.mlir --tile-fuse-online-softmax --tile-fold-exp2 --canonicalize --cse | FileCheck %s
+// RUN: attentile-opt %S/Inputs/unfused-causal.mlir --tile-fold-exp2 --canonicalize --cse | FileCheck %s --check-prefix=UNFUSED
+// RUN: sed -e '/attn.assume/d' %S/Inputs/unfused-causal.mlir | attentile-opt --tile-fuse-online-softmax --tile-fold-exp2 --canonicalize --cse --remarks-filter=tile-fold-exp2 --remark-format=emitRemark 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+
+// scale > 0 is assumed: the maximum is of the unscaled, masked scores.
+// CHECK-DAG: %[[LOG2E:.*]] = arith.constant 1.442695
+// CHECK-DAG: %[[LN2:.*]] = arith.constant dense<0.693147
+// CHECK: %[[C0:.*]] = arith.mulf %scale, %[[LOG2E]]
+// CHECK: %[[C1:.*]] = arith.maximumf %[[C0]]
+// CHECK: %[[C:.*]] = arith.minimumf %[[C1]]
+// CHECK: %[[R:.*]]:3 = scf.for {{.*}} iter_args(%[[MX:.*]] = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %{{[^)]*}})
+// CHECK: %[[S:.*]] = tile.dot
+// CHECK-NOT: arith.mulf
+// CHECK: %[[VISIBLE:.*]] = arith.select %{{.*}}, %[[S]]
+// CHECK: %[[X:.*]] = arith.select %{{.*}}, %[[VISIBLE]]
+// CHECK: tile.reduce ref %[[X]]
+// CHECK: %[[REF:.*]] = arith.mulf
+// CHECK: %[[NEGATED:.*]] = arith.negf %[[REF]]
+// Rounded like the reference, so that a maximum that stays rescales by 1.
+// CHECK: %[[OLD:.*]] = arith.mulf %[[MX]]
+// CHECK: %[[MOVED:.*]] = arith.subf %[[OLD]], %[[REF]]
+// CHECK: math.exp2 %[[MOVED]]
+// CHECK: %[[ARGUMENT:.*]] = math.fma %[[X]]
+// CHECK: math.exp2 %[[ARGUMENT]]
+// CHECK-NOT: math.exp{{ }}
+// CHECK: %[[FINAL:.*]] = tile.ref %[[R]]#0
+// CHECK: %[[SUBTRACTED:.*]] = arith.mulf %[[FINAL]]
+// CHECK: arith.mulf %[[SUBTRACTED]], %[[LN2]]
+
+// UNFUSED-COUNT-2: math.exp2
+// UNFUSED-NOT: math.exp{{ }}
+
+// UNKNOWN: remark: [Missed] ScaleKept
+// UNKNOWN: scf.for
+// UNKNOWN: %[[S:.*]] = arith.mulf
+// UNKNOWN: arith.select %{{.*}}, %[[S]]
+// UNKNOWN: math.fma
