@@ -39,6 +39,9 @@ public:
         readRequestedSizes(kernel, sizeOptions);
     if (failed(requested))
       return failure();
+    for (auto write : kernel.getBody().getOps<attn::WriteOp>())
+      return write.emitError("expected a write to stand in a grid; "
+                             "attn-form-grids makes them");
     tile::ProgramOp program = makeProgram();
     ExtentValues values(OpBuilder::atBlockEnd(&program.getHeadBlock()),
                         kernel.getLoc(), program.getSizeArgs());

@@ -100,8 +100,8 @@ private:
         if (Operation *def = operand.getDefiningOp())
           depth = std::max(depth, depths.lookup(def));
       auto reduction = dyn_cast<attn::ReduceOp>(op);
-      attn::Axes bound = axes.setOf(reduction ? reduction.getAxes()
-                                              : OperandRange(nullptr, 0));
+      attn::Axes bound = axes.setOf(reduction ? ValueRange(reduction.getAxes())
+                                              : ValueRange());
       bound &= loopAxes;
       if (bound.any()) {
         LoopPlace place(++depth, axes.indicesOf(bound));

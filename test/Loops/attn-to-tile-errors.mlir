@@ -11,6 +11,14 @@ attn.kernel @whole sizes(%M, %D) indices(%m < M, %d < D) ins(%X: f32[M, D]) outs
 
 // -----
 
+attn.kernel @no_grid sizes(%M) indices(%m < M) ins(%X: f32[M]) outs(%Y: f32[M]) {
+  %x = attn.read %X[%m] : tensor<?xf32>
+  // expected-error @+1 {{expected a write to stand in a grid; attn-form-grids makes them}}
+  attn.write %x to %Y[%m] : f32, tensor<?xf32>
+}
+
+// -----
+
 attn.kernel @nested sizes(%M, %N) indices(%m < M, %n < N) ins(%X: f32[M, N]) outs(%Y: f32[N]) {
   attn.grid step() tile() loop(%m, %n) whole() {
     %x = attn.read %X[%m, %n] : tensor<?x?xf32>

@@ -138,3 +138,22 @@ attn.kernel @scheduled sizes(%M, %N) indices(%m < M, %n < N) ins(%X: f32[M, N]) 
   %y = attn.reduce max %x over (%n) : f32
   attn.write %y to %Y[%m] : f32, tensor<?xf32>
 }
+
+// Extents are expressions of sizes; a quotient by a size that is 0 is 0.
+// CHECK-LABEL: tile.program @extents
+// CHECK-DAG: %[[STEPS:.*]] = attn.floordiv %H, %G
+// CHECK-DAG: %[[ROWS:.*]] = arith.addi %M, %c1
+// CHECK: %[[BLOCKS:.*]] = arith.ceildivsi %[[ROWS]], %c64
+// CHECK: tile.kernel @extents_0 grid(%h < %[[STEPS]], %i < %[[BLOCKS]]) {
+attn.kernel @extents sizes(%H, %G, %M, %N) indices(%h < H floordiv G, %m < M + 1, %n < N)
+    ins(%X: f32[H floordiv G, M + 1, N]) outs(%Y: f32[H floordiv G, M + 1]) {
+  %x = attn.read %X[%h, %m, %n] : tensor<?x?x?xf32>
+  %y = attn.reduce max %x over (%n) : f32
+  attn.write %y to %Y[%h, %m] : f32, tensor<?x?xf32>
+}
+
+// Nothing to compute is a program without kernels.
+// CHECK-LABEL: tile.program @nothing
+// CHECK-NOT: tile.kernel
+attn.kernel @nothing sizes(%M) indices(%m < M) ins(%X: f32[M]) outs(%Y: f32[M]) {
+}
