@@ -137,9 +137,16 @@ void eraseDead(Block &block) {
 
 class LoopSkipper {
 public:
-  LoopSkipper(tile::KernelOp kernel, scf::ForOp loop)
+  /// `rows`: all of the kernel's; those that come after the loop are not used.
+  LoopSkipper(tile::KernelOp kernel, scf::ForOp loop, ArrayRef<RowAxis> rows)
       : kernel(kernel), loop(loop), inside(formulas, /*tail=*/true),
-        beyond(formulas, /*tail=*/false) {}
+        beyond(formulas, /*tail=*/false) {
+    Operation *place =
+        kernel.getBody().front().findAncestorOpInBlock(*loop.getOperation());
+    llvm::copy_if(rows, std::back_inserter(this->rows), [&](RowAxis row) {
+      return row.index->isBeforeInBlock(place);
+    });
+  }
 
   void run();
 
@@ -162,6 +169,7 @@ private:
 
   tile::KernelOp kernel;
   scf::ForOp loop;
+  SmallVector<RowAxis> rows;
   Formulas formulas;
   VisibilityAnalysis inside, beyond;
 };
@@ -232,7 +240,6 @@ void LoopSkipper::run() {
 
   OpBuilder builder(loop);
   IndexBuilder index(builder, loop.getLoc());
-  SmallVector<RowAxis> rows = getRowAxes(index, kernel);
   IntervalSets sets(index, loop, rows);
   IntervalSet possible = sets.get(needed, Side::Possible);
   IntervalSet certain;
@@ -274,8 +281,12 @@ struct TileSkipMaskedBlocks
         if (loop->hasAttr("tile.axis"))
           loops.push_back(loop);
       });
+      // Once, before reductions over rows are added for bounds.
+      OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
+      IndexBuilder index(builder, kernel.getLoc());
+      SmallVector<RowAxis> rows = getRowAxes(index, kernel);
       for (scf::ForOp loop : loops)
-        LoopSkipper(kernel, loop).run();
+        LoopSkipper(kernel, loop, rows).run();
       eraseDead(kernel.getBody().front());
     });
   }
