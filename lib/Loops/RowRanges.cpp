@@ -17,7 +17,6 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include <limits>
 
 using namespace mlir;
 
@@ -76,10 +75,13 @@ Value IntervalSets::reduceRows(Value tile, attn::ReduceKind kind) {
   OpBuilder &builder = index.getBuilder();
   Location loc = index.getLoc();
   auto type = cast<RankedTensorType>(tile.getType());
-  int64_t neutral =
-      kind == attn::ReduceKind::Max   ? std::numeric_limits<int64_t>::min()
-      : kind == attn::ReduceKind::Min ? std::numeric_limits<int64_t>::max()
-                                      : kind == attn::ReduceKind::All;
+  // Rows that do not count take a value that any element may have, so that the
+  // result's range is still that of the elements.
+  StaticRange range = getStaticRange(tile);
+  int64_t neutral = kind == attn::ReduceKind::Max ? range.lo
+                    : kind == attn::ReduceKind::Min
+                        ? range.hi
+                        : kind == attn::ReduceKind::All;
   if (Value counts = getRowsThatCount(type)) {
     Type element = type.getElementType();
     auto fill = DenseElementsAttr::get(
