@@ -150,8 +150,18 @@ bool Checker::isPermitted(const Config &config) {
 
 std::vector<Config> Checker::coveringSet() {
   std::vector<Config> configs;
+  // The last extent to try is 0.
+  int zero = numExtentsToTry - 1;
+  std::vector<int> empty{-1,
+                         -1,
+                         space.rowSizes.empty() ? -1 : zero,
+                         space.loopSizes.empty() ? -1 : zero,
+                         -1,
+                         -1,
+                         -1};
+  std::vector<unsigned> counts = levels();
   for (const std::vector<unsigned> &row :
-       coverPairs(levels(), options.seed, options.full,
+       coverPairs(counts, empty, options.seed, options.full,
                   [&](llvm::ArrayRef<unsigned> row) {
                     return isPermitted(makeConfig(row));
                   }))
@@ -163,8 +173,8 @@ std::vector<Config> Checker::coveringSet() {
   return configs;
 }
 
-/// Three head sizes, one of them drawn, each in one type; every value of rows,
-/// loops and values once for each.
+/// Three head sizes, one of them drawn, each in one type, and no type left out;
+/// every value of rows, loops and values once for each.
 std::vector<Config> Checker::passSet() {
   std::vector<unsigned> counts = levels();
   std::vector<unsigned> heads{0};
@@ -174,20 +184,24 @@ std::vector<Config> Checker::passSet() {
     heads.push_back(2 + options.seed % (counts[1] - 2));
   unsigned runs = std::max({counts[2], counts[3], counts[6]});
   std::vector<Config> configs;
-  for (unsigned head : heads)
+  unsigned groups = std::max<unsigned>(heads.size(), counts[0]);
+  for (unsigned group = 0; group < groups; ++group) {
+    unsigned head = heads[group % heads.size()];
     for (unsigned i = 0; i < runs; ++i) {
       // A row that a constraint refuses tries other loops' sizes.
       for (unsigned shift = 0; shift < counts[3]; ++shift) {
-        Config config = makeConfig({head % counts[0], head, i % counts[2],
-                                    (5 * i + 2 + head + shift) % counts[3],
-                                    (i + head) % counts[4],
-                                    (i + 2 * head) % counts[5], i % counts[6]});
+        // Normal values (i = 0) meet tile + 1 by tile, tile by tile + 1, ...
+        Config config = makeConfig(
+            {group % counts[0], head, (i + 3 + 5 * group) % counts[2],
+             (5 * i + 2 + group + shift) % counts[3], (i + group) % counts[4],
+             (i + 2 * group) % counts[5], i % counts[6]});
         if (!isPermitted(config))
           continue;
         configs.push_back(config);
         break;
       }
     }
+  }
   return configs;
 }
 

@@ -123,9 +123,12 @@ bool gapsAreUntouched(const HostTensor &tensor);
 
 /// Rows of a covering array: for factors of so many levels each, rows such
 /// that every pair of levels of two factors stands in one, unless `permitted`
-/// refuses all rows with it. `full` gives every row instead.
+/// refuses all rows with it. `empty` has each factor's level at which a run
+/// computes nothing (-1: none): such a row counts for that level's pairs only.
+/// `full` gives every row instead.
 std::vector<std::vector<unsigned>>
-coverPairs(llvm::ArrayRef<unsigned> levels, uint64_t seed, bool full,
+coverPairs(llvm::ArrayRef<unsigned> levels, llvm::ArrayRef<int> empty,
+           uint64_t seed, bool full,
            llvm::function_ref<bool(llvm::ArrayRef<unsigned>)> permitted);
 
 } // namespace attentile::checking

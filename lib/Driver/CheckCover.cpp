@@ -8,7 +8,10 @@
 // Greedy, one row at a time (as AETG does: Cohen et al., 1997): take a pair
 // that is not covered, complete it factor by factor with the level that covers
 // most, and of several such rows keep the best. For 9 x 7 x 6 x 6 x 6 x 4 x 3
-// levels that gives some 70 rows; the two largest factors alone need 63.
+// levels that gives some 80 rows; the two largest factors alone need 63.
+//
+// A level may be empty (a size of 0): a row with it computes nothing, so it
+// covers only the pairs that the level itself is in.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +23,9 @@ namespace attentile::checking {
 namespace {
 class Cover {
 public:
-  Cover(llvm::ArrayRef<unsigned> levels, uint64_t seed)
-      : levels(levels), random(seed), first(levels.size()) {
+  Cover(llvm::ArrayRef<unsigned> levels, llvm::ArrayRef<int> empty,
+        uint64_t seed)
+      : levels(levels), empty(empty), random(seed), first(levels.size()) {
     unsigned total = 0;
     for (size_t i = 0; i < levels.size(); ++i) {
       first[i] = total;
@@ -67,10 +71,15 @@ public:
     for (size_t i : order) {
       unsigned best = 0, bestCount = 0, start = random() % levels[i];
       for (unsigned k = 0; k < (greedy ? levels[i] : 1); ++k) {
-        unsigned level = (start + k) % levels[i], count = 1;
-        // (from 1, so that a level is taken where none covers anything)
+        unsigned level = (start + k) % levels[i];
+        // Empty levels come in through their own pairs only. Counting from 1,
+        // some level is taken where none covers anything.
+        if (isEmpty(i, level))
+          level = (level + 1) % levels[i];
+        row[i] = level;
+        unsigned count = 1;
         for (size_t j : done)
-          count += isOpen(i, j, level, row[j]);
+          count += covers(row, done, i, j);
         if (count > bestCount)
           best = level, bestCount = count;
       }
@@ -84,17 +93,36 @@ public:
     unsigned covered = 0;
     for (size_t i = 0; i < row.size(); ++i)
       for (size_t j = i + 1; j < row.size(); ++j)
-        covered += isOpen(i, j, row[i], row[j]);
+        covered += covers(row, everyFactor(), i, j);
     return covered;
   }
 
   void take(llvm::ArrayRef<unsigned> row) {
     for (size_t i = 0; i < row.size(); ++i)
       for (size_t j = i + 1; j < row.size(); ++j)
-        set(i, j, row[i], row[j], false);
+        if (covers(row, everyFactor(), i, j))
+          set(i, j, row[i], row[j], false);
   }
 
 private:
+  bool isEmpty(size_t i, unsigned level) const {
+    return empty[i] == static_cast<int>(level);
+  }
+  std::vector<size_t> everyFactor() const {
+    std::vector<size_t> all(levels.size());
+    for (size_t i = 0; i < all.size(); ++i)
+      all[i] = i;
+    return all;
+  }
+  /// Whether the row, of which the factors `known` are chosen, covers a pair
+  /// that is open.
+  bool covers(llvm::ArrayRef<unsigned> row, llvm::ArrayRef<size_t> known,
+              size_t i, size_t j) {
+    if (!isOpen(i, j, row[i], row[j]))
+      return false;
+    return isEmpty(i, row[i]) || isEmpty(j, row[j]) ||
+           llvm::none_of(known, [&](size_t k) { return isEmpty(k, row[k]); });
+  }
   bool isOpen(size_t i, size_t j, unsigned a, unsigned b) {
     return open[first[i] + a][first[j] + b];
   }
@@ -103,6 +131,7 @@ private:
   }
 
   llvm::ArrayRef<unsigned> levels;
+  llvm::ArrayRef<int> empty;
   std::mt19937_64 random;
   std::vector<unsigned> first; // number of a factor's first level
   std::vector<std::vector<bool>> open;
@@ -111,7 +140,8 @@ private:
 } // namespace
 
 std::vector<std::vector<unsigned>>
-coverPairs(llvm::ArrayRef<unsigned> levels, uint64_t seed, bool full,
+coverPairs(llvm::ArrayRef<unsigned> levels, llvm::ArrayRef<int> empty,
+           uint64_t seed, bool full,
            llvm::function_ref<bool(llvm::ArrayRef<unsigned>)> permitted) {
   std::vector<std::vector<unsigned>> rows;
   if (full) {
@@ -124,7 +154,7 @@ coverPairs(llvm::ArrayRef<unsigned> levels, uint64_t seed, bool full,
     } while (nextIndex(index, sizes));
     return rows;
   }
-  Cover cover(levels, seed);
+  Cover cover(levels, empty, seed);
   while (std::optional<Cover::Pair> pair = cover.next()) {
     std::vector<unsigned> best;
     unsigned bestCount = 0;
