@@ -141,7 +141,7 @@ const TypedExpr *Sema::distribute(AxisSet bound,
     if (factor->op != TypedExpr::Add && factor->op != TypedExpr::Sub)
       continue;
     const TypedExpr *x = factor->operands[0], *y = factor->operands[1];
-    if (!x->softmaxes || !y->softmaxes || x->softmaxes == y->softmaxes)
+    if (!x->softmaxes || !y->softmaxes || (x->softmaxes & y->softmaxes))
       continue;
     const TypedExpr *sums[2];
     for (unsigned side : {0, 1}) {
