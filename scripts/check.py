@@ -91,7 +91,7 @@ def fuzz(seconds):
         with open(log, "w") as out:
             ok = run(fuzzer, work, ROOT / "examples", ROOT / "test" / "fuzz" / "corpus",
                      f"-dict={ROOT / 'test' / 'fuzz' / 'attn.dict'}", "-entropic=0",
-                     f"-max_total_time={seconds}", "-timeout=10", "-rss_limit_mb=4096", "-max_len=4096",
+                     f"-max_total_time={seconds}", "-timeout=10", "-rss_limit_mb=4096", "-max_len=1280",
                      "-print_final_stats=1", f"-artifact_prefix={folder}/",
                      stdout=out, stderr=subprocess.STDOUT)
         lines = log.read_text(errors="replace").splitlines()
