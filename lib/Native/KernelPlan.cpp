@@ -350,6 +350,15 @@ LogicalResult KernelPlan::classify(tile::KernelOp kernel) {
         return WalkResult::advance();
       return op->emitOpError("expected one value for all elements");
     }
+    if (auto yield = dyn_cast<scf::YieldOp>(op))
+      for (OpOperand &operand : yield->getOpOperands()) {
+        auto carried = dyn_cast<BlockArgument>(operand.get());
+        // Copies at a loop's end run one after the other.
+        if (carried && carried.getOwner() == op->getBlock() &&
+            isTileValue(carried) &&
+            carried.getArgNumber() != operand.getOperandNumber() + 1)
+          return op->emitOpError("expected a carried tile to keep its place");
+      }
     if (isa<scf::ForOp, scf::YieldOp, tile::LoadOp, tile::StoreOp, tile::DotOp,
             tile::ReduceOp>(op))
       return WalkResult::advance();
