@@ -40,6 +40,7 @@ static void walkSlice(Statement &statement, attn::KernelOp kernel,
       entry->second |= from;
   };
   statement.slice.clear();
+  statement.cuts.clear();
   reach(statement.value, underLoop);
   for (Value index : statement.indices)
     reach(index, underLoop);
@@ -90,19 +91,16 @@ void sliceStatement(Statement &statement, attn::KernelOp kernel,
   written &= left;
   if (written.none())
     return;
-  walkSlice(statement, kernel, axes, whole, written, none);
   // The value itself may be such a loop: Y[m] = sum[n](x[n, m] * max[m](z)).
   // Then it is the axis's other use that goes to workspace.
+  attn::Axes both = none;
   auto reduction = statement.value.getDefiningOp<attn::ReduceOp>();
-  if (!reduction || axes.setOf(reduction.getAxes()).reset(whole).none())
-    return;
-  attn::Axes both = loopAxes(statement, axes, whole);
-  both &= axes.of(statement.value);
-  if (both.none())
-    return;
-  statement.cuts.clear();
-  attn::Axes stillWritten = written;
-  walkSlice(statement, kernel, axes, whole, stillWritten.reset(both), both);
+  if (reduction && axes.setOf(reduction.getAxes()).reset(whole).any()) {
+    both = written;
+    both &= axes.of(statement.value);
+    written.reset(both);
+  }
+  walkSlice(statement, kernel, axes, whole, written, both);
 }
 
 //===----------------------------------------------------------------------===//
