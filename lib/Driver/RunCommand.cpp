@@ -5,16 +5,19 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "BoundsCheck.h"
 #include "Inputs.h"
 #include "Progress.h"
 #include "Session.h"
 #include "attentile/Native.h"
 #include "attentile/Npy.h"
 #include "attentile/Reference.h"
+#include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/WithColor.h"
 #include <chrono>
 
@@ -123,6 +126,12 @@ int Run::prepare() {
           findBrokenAssumption(kernel(), inputs.ins, sizes))
     return fail(exitWrongProgram,
                 "expected '" + *broken + "' to hold, got values that break it");
+  if (options.checkBounds) {
+    llvm::SourceMgr sources;
+    SourceMgrDiagnosticHandler handler(sources, &session.context);
+    if (failed(checkBounds(kernel(), inputs.ins, sizes)))
+      return exitWrongProgram;
+  }
   return exitSuccess;
 }
 
