@@ -27,6 +27,7 @@ static constexpr llvm::StringRef kOptimizing[] = {
     "cse",
     "tile-fuse-online-softmax",
     "tile-skip-masked-blocks",
+    "tile-fold-exp2",
     "loop-invariant-code-motion",
 };
 
@@ -88,6 +89,11 @@ static void buildLoopStage(OpPassManager &pm, const PipelineOptions &options) {
   }
   if (options.isEnabled("tile-skip-masked-blocks")) {
     pm.addPass(createTileSkipMaskedBlocks());
+    simplify(pm, options);
+  }
+  // Last: the passes above read exponentials of scores, not of scaled ones.
+  if (options.isEnabled("tile-fold-exp2")) {
+    pm.addPass(createTileFoldExp2());
     simplify(pm, options);
   }
   if (options.isEnabled("loop-invariant-code-motion"))
