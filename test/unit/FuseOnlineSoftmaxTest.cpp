@@ -22,9 +22,10 @@ const char *const toTiles = "attn-lower-softmax,attn-form-grids,"
 const char *const clean =
     "canonicalize,cse,loop-invariant-code-motion,canonicalize,cse";
 
-const char *const pipelines[] = {
+const std::string pipelines[] = {
     "tile-fuse-online-softmax",
-    "tile-fuse-online-softmax,tile-fold-exp2,canonicalize,cse",
+    "canonicalize,cse,tile-fuse-online-softmax,canonicalize,cse,"
+    "tile-skip-masked-blocks,canonicalize,cse,tile-fold-exp2,canonicalize,cse",
     "canonicalize,cse,loop-invariant-code-motion,tile-fuse-online-softmax,cse",
     "tile-fuse-online-softmax{normalize=each-step}",
     "tile-fold-exp2",
@@ -64,12 +65,12 @@ int loopsOf(tile::ProgramOp program) {
 
 /// Compares the program after each pipeline with the unfused one, the first
 /// two over all sizes.
-void compare(const std::string &source, llvm::ArrayRef<const char *> texts,
+void compare(const std::string &source, llvm::ArrayRef<std::string> texts,
              llvm::ArrayRef<Inputs> kinds, double tolerance) {
   TileFile before = TileFile::fromSource(source);
   ASSERT_TRUE(before && before.run(toTiles)) << source;
   std::vector<TileFile> after;
-  for (const char *pipeline : texts) {
+  for (const std::string &pipeline : texts) {
     after.push_back(TileFile::fromSource(source));
     ASSERT_TRUE(after.back().run(std::string(toTiles) + "," + pipeline));
   }
