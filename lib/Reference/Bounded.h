@@ -41,6 +41,10 @@ struct Num {
 
 inline bool isOut(Num x) { return !(x.e < kInf); }
 
+/// NaN in every kernel: then so is a sum that it is a term of, whatever can be
+/// told of the other terms.
+inline bool isCertainNaN(Num x) { return std::isnan(x.v) && !isOut(x); }
+
 /// What taking a subnormal operand or result as 0 adds.
 inline double flushed(Num x) {
   double magnitude = std::fabs(x.v);
@@ -124,7 +128,7 @@ inline Num abs(Num a) { return {std::fabs(a.v), a.e}; }
 inline Num max(Num a, Num b, bool ignoreNaN = false) {
   if (std::isnan(a.v) || std::isnan(b.v)) {
     if (!ignoreNaN)
-      return {NAN, isOut(a) || isOut(b) ? kInf : 0};
+      return {NAN, isCertainNaN(a) || isCertainNaN(b) ? 0 : kInf};
     return std::isnan(a.v) ? b : a;
   }
   double v = std::max(a.v, b.v);

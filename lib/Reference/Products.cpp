@@ -225,7 +225,7 @@ void Evaluator::slowProduct(const Step &step, Array &to) {
   to.v.assign(step.count, 0);
   to.e.assign(step.count, 0);
   to.w.assign(rounded ? step.count : 0, 0);
-  std::vector<uint8_t> out(step.count);
+  std::vector<uint8_t> out(step.count), isNaN(step.count);
   forEachRow(step, step.factors[0].strides, step.factors[1].strides,
              [&](int64_t atA, int64_t atB, int64_t at, const Row &row) {
                for (int64_t i = 0; i < row.count; ++i) {
@@ -236,6 +236,7 @@ void Evaluator::slowProduct(const Step &step, Array &to) {
                  to.v[r] += x.v;
                  to.e[r] += x.e + perTerm * std::fabs(x.v);
                  out[r] |= isOut(x);
+                 isNaN[r] |= isCertainNaN(x);
                  if (rounded)
                    to.w[r] += a.w[ia] * b.w[ib];
                }
@@ -243,7 +244,7 @@ void Evaluator::slowProduct(const Step &step, Array &to) {
   for (int64_t i = 0; i < step.count; ++i) {
     Num x = finish(to.v[i], to.e[i], out[i]);
     to.v[i] = x.v;
-    to.e[i] = out[i] ? kInf : x.e;
+    to.e[i] = isNaN[i] ? 0 : out[i] ? kInf : x.e;
   }
 }
 

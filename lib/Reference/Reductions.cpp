@@ -14,15 +14,18 @@ namespace {
 /// 4 sqrt(k) u sum |x| for an f32 sum of k terms in any order.
 struct Sum {
   double v = 0, magnitude = 0, e = 0;
-  bool out = false;
+  bool out = false, isNaN = false;
 
   void add(Num x) {
     v += x.v;
     magnitude += std::fabs(x.v);
     e += x.e;
     out |= isOut(x);
+    isNaN |= isCertainNaN(x);
   }
   Num finish(int64_t terms) const {
+    if (isNaN)
+      return {NAN, 0};
     // A partial sum may overflow where the sum does not.
     bool overflows = std::isfinite(v) && !(magnitude <= kMax);
     return reference::finish(

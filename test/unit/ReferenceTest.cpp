@@ -200,6 +200,11 @@ TEST(Reference, NaNAndInfinityGoWhereTheFormulaSays) {
     EXPECT_TRUE(hidden.outputs[0].isExcluded(0));
     EXPECT_TRUE(std::isnan(hidden.outputs[0].values[6]));
     EXPECT_FALSE(hidden.outputs[0].isExcluded(6));
+    // A score of inf: inf - inf in all kernels, in every row that sees it.
+    k.set({0, 2}, q.at({2, 2}) > 0 ? INFINITY : -INFINITY);
+    ReferenceResult infinite = kernel.evaluate({q, k, v, scale});
+    EXPECT_TRUE(std::isnan(infinite.outputs[0].values[4]));
+    EXPECT_FALSE(infinite.outputs[0].isExcluded(4));
   }
 }
 
