@@ -61,16 +61,16 @@ def TileToLoops : Pass<"tile-to-loops", "::mlir::ModuleOp"> {
     %s = tile.dot %q, %k over ["d"] product f32 : ...
     %mx = tile.reduce max %s over ["n"] : ...
     // becomes
-    scf.for %m = %c0 to %c64 step %c16 {
+    scf.for %m = %c0 to %c4 step %c1 {                // stripes of two vectors
       scf.for %n = %c0 to %c64 step %c4 {
         %s:8 = scf.for %d = %c0 to %c64 step %c1 iter_args(...) {
           ... vector.fma %k0, %q0, %acc0 : vector<8xf32> ...
         }
-        ... vector.store %s#0, %S[%n, %m] : memref<64x64xf32>, vector<8xf32> ...
+        ... vector.store %s#0, %S[%m, %n, %c0] : memref<4x64x16xf32>, vector<8xf32> ...
       }
     }
-    scf.for %m = %c0 to %c64 step %c16 {
-      %mx:2 = scf.for %n = %c0 to %c64 step %c1 iter_args(...) { ... }
+    scf.for %m = %c0 to %c4 step %c1 {
+      %mx:2 = scf.for %n = %c0 to %c64 step %c4 iter_args(...) { ... }
     }
     ```
   }];
