@@ -6,124 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "Session.h"
-#include "attentile/Check.h"
-#include "attentile/Loops/Passes.h"
-#include "attentile/Native.h"
-#include "attentile/Reference.h"
-#include "mlir/Pass/PassManager.h"
+#include "attentile/PipelineRunner.h"
 #include "llvm/Support/Process.h"
 
 using namespace mlir;
 
 namespace attentile {
-namespace {
-
-/// A program as machine code.
-class NativeKernel : public RunnableKernel {
-public:
-  NativeKernel(std::unique_ptr<NativeProgram> program, unsigned threads)
-      : program(std::move(program)), threads(threads) {}
-
-  llvm::Error run(llvm::ArrayRef<HostTensor> ins,
-                  llvm::ArrayRef<HostTensor> outs) override {
-    RunArguments arguments;
-    arguments.tensors.assign(ins.begin(), ins.end());
-    arguments.tensors.insert(arguments.tensors.end(), outs.begin(), outs.end());
-    RunOptions options;
-    options.threads = threads;
-    return program->run(arguments, options).takeError();
-  }
-
-private:
-  std::unique_ptr<NativeProgram> program;
-  unsigned threads;
-};
-
-/// A program that is still at the attn level, evaluated there.
-class EvaluatedKernel : public RunnableKernel {
-public:
-  EvaluatedKernel(std::unique_ptr<MLIRContext> context,
-                  OwningOpRef<ModuleOp> module, unsigned threads)
-      : context(std::move(context)), module(std::move(module)),
-        threads(threads) {}
-
-  llvm::Error run(llvm::ArrayRef<HostTensor> ins,
-                  llvm::ArrayRef<HostTensor> outs) override {
-    attn::KernelOp kernel = *module->getOps<attn::KernelOp>().begin();
-    llvm::Expected<std::vector<int64_t>> sizes = bindSizes(kernel, ins, outs);
-    if (!sizes)
-      return sizes.takeError();
-    ReferenceOptions options;
-    options.threads = threads;
-    options.sampleAbove = INT64_MAX; // every element must be defined
-    llvm::Expected<ReferenceResult> result =
-        evaluate(kernel, ins, *sizes, options);
-    if (!result)
-      return result.takeError();
-    for (auto [from, to] : llvm::zip_equal(result->outputs, outs)) {
-      HostTensor tensor = to;
-      std::vector<int64_t> index(to.sizes.size(), 0);
-      for (double value : from.values) {
-        tensor.set(index, value);
-        nextIndex(index, to.sizes);
-      }
-    }
-    return llvm::Error::success();
-  }
-
-private:
-  std::unique_ptr<MLIRContext> context; // outlives the module
-  OwningOpRef<ModuleOp> module;
-  unsigned threads;
-};
-
-/// Compiles with the pipeline of the command's options.
-class PipelineRunner : public KernelRunner {
-public:
-  PipelineRunner(const CheckCommandOptions &options, NativeTarget target)
-      : options(options), target(std::move(target)) {}
-
-  std::vector<std::string> passes() const override {
-    // After attn-form-grids a program is neither a formula nor a loop yet.
-    std::vector<std::string> result = {"attn-lower-softmax", "attn-to-tile"};
-    for (llvm::StringRef pass : optimizingPasses())
-      if (options.pipeline.isEnabled(pass))
-        result.push_back(pass.str());
-    return result;
-  }
-
-  llvm::Expected<std::unique_ptr<RunnableKernel>>
-  compile(const CheckedKernel &kernel, llvm::StringRef pass) override {
-    auto context =
-        std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
-    OwningOpRef<ModuleOp> module = emit(*context, kernel);
-    PassManager pm(context.get(), ModuleOp::getOperationName(),
-                   PassManager::Nesting::Implicit);
-    configurePassManager(pm);
-    if (pass == "attn-lower-softmax") {
-      pm.addPass(createAttnLowerSoftmax());
-      if (failed(pm.run(*module)))
-        return llvm::createStringError("the passes failed");
-      return std::make_unique<EvaluatedKernel>(
-          std::move(context), std::move(module), options.threads);
-    }
-    buildTilePipeline(pm, pass.empty() ? options.pipeline
-                                       : options.pipeline.upTo(pass));
-    if (failed(pm.run(*module)))
-      return llvm::createStringError("the passes failed");
-    llvm::Expected<std::unique_ptr<NativeProgram>> program =
-        NativeProgram::compile(*module, target, {}, configurePassManager);
-    if (!program)
-      return program.takeError();
-    return std::make_unique<NativeKernel>(std::move(*program), options.threads);
-  }
-
-private:
-  const CheckCommandOptions &options;
-  NativeTarget target;
-};
-
-} // namespace
 
 int checkCommand(const CheckCommandOptions &options) {
   Session session(options);
@@ -132,7 +20,8 @@ int checkCommand(const CheckCommandOptions &options) {
   llvm::Expected<NativeTarget> target = NativeTarget::select(options.cpu);
   if (!target)
     return wrongCall(llvm::toString(target.takeError()));
-  PipelineRunner runner(options, std::move(*target));
+  PipelineRunner runner(options.pipeline, std::move(*target), options.threads,
+                        configurePassManager);
   if (!options.after.empty() &&
       !llvm::is_contained(runner.passes(), options.after))
     return wrongCall(

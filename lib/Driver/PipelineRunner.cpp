@@ -1,0 +1,114 @@
+//===- PipelineRunner.cpp - kernels for check, through the pipeline -------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "attentile/PipelineRunner.h"
+#include "attentile/EmitIR.h"
+#include "attentile/Loops/Passes.h"
+#include "attentile/Reference.h"
+#include "mlir/Pass/PassManager.h"
+
+using namespace mlir;
+
+namespace attentile {
+namespace {
+
+/// A program as machine code.
+class NativeKernel : public RunnableKernel {
+public:
+  NativeKernel(std::unique_ptr<NativeProgram> program, unsigned threads)
+      : program(std::move(program)), threads(threads) {}
+
+  llvm::Error run(llvm::ArrayRef<HostTensor> ins,
+                  llvm::ArrayRef<HostTensor> outs) override {
+    RunArguments arguments;
+    arguments.tensors.assign(ins.begin(), ins.end());
+    arguments.tensors.insert(arguments.tensors.end(), outs.begin(), outs.end());
+    RunOptions options;
+    options.threads = threads;
+    return program->run(arguments, options).takeError();
+  }
+
+private:
+  std::unique_ptr<NativeProgram> program;
+  unsigned threads;
+};
+
+/// A program that is still at the attn level, evaluated there.
+class EvaluatedKernel : public RunnableKernel {
+public:
+  EvaluatedKernel(std::unique_ptr<MLIRContext> context,
+                  OwningOpRef<ModuleOp> module, unsigned threads)
+      : context(std::move(context)), module(std::move(module)),
+        threads(threads) {}
+
+  llvm::Error run(llvm::ArrayRef<HostTensor> ins,
+                  llvm::ArrayRef<HostTensor> outs) override {
+    attn::KernelOp kernel = *module->getOps<attn::KernelOp>().begin();
+    llvm::Expected<std::vector<int64_t>> sizes = bindSizes(kernel, ins, outs);
+    if (!sizes)
+      return sizes.takeError();
+    ReferenceOptions options;
+    options.threads = threads;
+    options.sampleAbove = INT64_MAX; // every element must be defined
+    llvm::Expected<ReferenceResult> result =
+        evaluate(kernel, ins, *sizes, options);
+    if (!result)
+      return result.takeError();
+    for (auto [from, to] : llvm::zip_equal(result->outputs, outs)) {
+      HostTensor tensor = to;
+      std::vector<int64_t> index(to.sizes.size(), 0);
+      for (double value : from.values) {
+        tensor.set(index, value);
+        nextIndex(index, to.sizes);
+      }
+    }
+    return llvm::Error::success();
+  }
+
+private:
+  std::unique_ptr<MLIRContext> context; // outlives the module
+  OwningOpRef<ModuleOp> module;
+  unsigned threads;
+};
+
+} // namespace
+
+std::vector<std::string> PipelineRunner::passes() const {
+  // After attn-form-grids a program is neither a formula nor a loop yet.
+  std::vector<std::string> result = {"attn-lower-softmax", "attn-to-tile"};
+  for (llvm::StringRef pass : optimizingPasses())
+    if (options.isEnabled(pass))
+      result.push_back(pass.str());
+  return result;
+}
+
+llvm::Expected<std::unique_ptr<RunnableKernel>>
+PipelineRunner::compile(const CheckedKernel &kernel, llvm::StringRef pass) {
+  auto context =
+      std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
+  OwningOpRef<ModuleOp> module = emit(*context, kernel);
+  PassManager pm(context.get(), ModuleOp::getOperationName(),
+                 PassManager::Nesting::Implicit);
+  configure(pm);
+  if (pass == "attn-lower-softmax") {
+    pm.addPass(createAttnLowerSoftmax());
+    if (failed(pm.run(*module)))
+      return llvm::createStringError("the passes failed");
+    return std::make_unique<EvaluatedKernel>(std::move(context),
+                                             std::move(module), threads);
+  }
+  buildTilePipeline(pm, pass.empty() ? options : options.upTo(pass));
+  if (failed(pm.run(*module)))
+    return llvm::createStringError("the passes failed");
+  llvm::Expected<std::unique_ptr<NativeProgram>> program =
+      NativeProgram::compile(*module, target, {}, configure);
+  if (!program)
+    return program.takeError();
+  return std::make_unique<NativeKernel>(std::move(*program), threads);
+}
+
+} // namespace attentile
