@@ -25,9 +25,11 @@ static double ratioOf(double got, double expected, double allowed) {
   return allowed > 0 ? error / allowed : INFINITY;
 }
 
-static int64_t rowsOf(const ReferenceOutput &reference) {
-  int64_t last = reference.sizes.empty() ? 1 : reference.sizes.back();
-  return last == 0 ? 0 : static_cast<int64_t>(reference.values.size()) / last;
+bool ReferenceOutput::takesNormCriterion() const {
+  int64_t last = sizes.empty() ? 1 : sizes.back();
+  auto elements = static_cast<int64_t>(values.size());
+  return (type == ElementType::F16 || type == ElementType::BF16) &&
+         elements >= 4096 && elements / last >= 64;
 }
 
 Comparison compare(const ReferenceOutput &reference, const HostTensor &got) {
@@ -69,9 +71,8 @@ Comparison compare(const ReferenceOutput &reference, const HostTensor &got) {
   result.errorNorm = std::sqrt(error);
   result.norm = std::sqrt(norm);
   result.roundedNorm = std::sqrt(rounded);
-  result.normApplies = (reference.type == ElementType::F16 ||
-                        reference.type == ElementType::BF16) &&
-                       rowsOf(reference) >= 64 && result.elements >= 4096;
+  result.normApplies = reference.takesNormCriterion();
+  result.arithmeticNorm = reference.arithmeticNorm;
   return result;
 }
 
@@ -89,7 +90,9 @@ void print(llvm::raw_ostream &os, const Comparison &comparison) {
   if (!comparison.normHolds()) {
     os << "expected an error norm of at most 1.5 times "
        << llvm::format("%.3g", comparison.roundedNorm)
-       << " (the formula rounded), got "
+       << " (the formula rounded) and "
+       << llvm::format("%.3g", comparison.arithmeticNorm)
+       << " (f32 arithmetic), got "
        << llvm::format("%.3g", comparison.errorNorm);
     return;
   }
