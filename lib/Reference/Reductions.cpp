@@ -34,7 +34,9 @@ struct Sum {
 };
 } // namespace
 
-/// One reduction of floats; `at(k)` is the k-th term.
+/// One reduction of floats; `at(k)` is the k-th term. A ref passes over NaN: a
+/// hidden term is then exp(-inf - ref) = 0, which times the NaN of the row's
+/// sum may be 0 or NaN where the NaN came from a tensor.
 template <typename Terms>
 static Num reduceFloats(attn::ReduceKind kind, int64_t terms, Terms at) {
   if (kind == attn::ReduceKind::Sum) {
@@ -46,7 +48,8 @@ static Num reduceFloats(attn::ReduceKind kind, int64_t terms, Terms at) {
   bool smallest = kind == attn::ReduceKind::Min;
   Num result{smallest ? kInf : -kInf, 0};
   for (int64_t k = 0; k < terms; ++k)
-    result = smallest ? min(result, at(k)) : max(result, at(k));
+    result = smallest ? min(result, at(k))
+                      : max(result, at(k), kind == attn::ReduceKind::Ref);
   if (kind == attn::ReduceKind::Ref) {
     // What depends on it cancels its error (subRef), so it has none.
     if (result.v == -kInf)
