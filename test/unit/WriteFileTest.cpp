@@ -10,6 +10,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Signals.h"
 #include "gtest/gtest.h"
 #include <csignal>
 #include <sys/wait.h>
@@ -37,7 +38,10 @@ TEST(WriteFile, InterruptedInTheMiddle) {
   pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    signal(SIGINT, SIG_DFL); // a parent in the background ignores it
+    // A parent in the background ignores the signal; handlers that a test
+    // before this one had installed must be installed again after that.
+    llvm::sys::unregisterHandlers();
+    signal(SIGINT, SIG_DFL);
     llvm::consumeError(writeFile(path, [&](llvm::raw_ostream &os) {
       os << "half of it";
       os.flush();
