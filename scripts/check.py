@@ -88,12 +88,14 @@ def fuzz(seconds):
         work.mkdir(exist_ok=True)
         log = folder / (fuzzer.name + ".log")
         print(f"{fuzzer.name}: {seconds} s ...", flush=True)
+        # As in test/lit.cfg.py: libLLVM does not unpoison what it allocates.
+        environment = os.environ | {"ASAN_OPTIONS": "allow_user_poisoning=0"}
         with open(log, "w") as out:
             ok = run(fuzzer, work, ROOT / "examples", ROOT / "test" / "fuzz" / "corpus",
                      f"-dict={ROOT / 'test' / 'fuzz' / 'attn.dict'}", "-entropic=0",
                      f"-max_total_time={seconds}", "-timeout=10", "-rss_limit_mb=4096", "-max_len=1280",
                      "-print_final_stats=1", f"-artifact_prefix={folder}/",
-                     stdout=out, stderr=subprocess.STDOUT)
+                     stdout=out, stderr=subprocess.STDOUT, env=environment)
         lines = log.read_text(errors="replace").splitlines()
         stats = {l.split()[0]: l.split()[-1] for l in lines if l.startswith("stat::")}
         print(f"{fuzzer.name}: {stats.get('stat::number_of_executed_units:', '?')} runs, "

@@ -29,6 +29,10 @@ for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 if config.sanitize:
+    # LLVM's allocators poison what they have not handed out where they are
+    # compiled here, and do not unpoison it where they are compiled into libLLVM.
+    options = [config.environment.get("ASAN_OPTIONS"), "allow_user_poisoning=0"]
+    config.environment["ASAN_OPTIONS"] = ":".join(filter(None, options))
     config.available_features.add("sanitize")
 else:
     config.available_features.add("no-sanitize")

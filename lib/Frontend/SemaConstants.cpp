@@ -49,6 +49,27 @@ static Constant ofBool(bool value) { return {value, 0}; }
 static Constant ofInt(int64_t value) { return {value, 0}; }
 static Constant ofFloat(float value) { return {0, value}; }
 
+/// A comparison of integers, Booleans or floats; nothing for another op.
+template <typename T>
+static std::optional<Constant> compare(TypedExpr::Op op, T a, T b) {
+  switch (op) {
+  case TypedExpr::Eq:
+    return ofBool(a == b);
+  case TypedExpr::Ne:
+    return ofBool(a != b);
+  case TypedExpr::Lt:
+    return ofBool(a < b);
+  case TypedExpr::Le:
+    return ofBool(a <= b);
+  case TypedExpr::Gt:
+    return ofBool(a > b);
+  case TypedExpr::Ge:
+    return ofBool(a >= b);
+  default:
+    return std::nullopt;
+  }
+}
+
 /// One side may decide alone.
 std::optional<Constant> Evaluator::logical(const TypedExpr &expr) {
   bool deciding = expr.op == TypedExpr::Or;
@@ -78,18 +99,6 @@ std::optional<Constant> Evaluator::integer(const TypedExpr &expr, int64_t a,
     return arithmetic(SizeExpr::FloorDiv);
   case TypedExpr::Mod:
     return arithmetic(SizeExpr::Mod);
-  case TypedExpr::Eq:
-    return ofBool(a == b);
-  case TypedExpr::Ne:
-    return ofBool(a != b);
-  case TypedExpr::Lt:
-    return ofBool(a < b);
-  case TypedExpr::Le:
-    return ofBool(a <= b);
-  case TypedExpr::Gt:
-    return ofBool(a > b);
-  case TypedExpr::Ge:
-    return ofBool(a >= b);
   case TypedExpr::Min:
     return ofInt(std::min(a, b));
   case TypedExpr::Max:
@@ -102,7 +111,7 @@ std::optional<Constant> Evaluator::integer(const TypedExpr &expr, int64_t a,
                ? std::nullopt
                : std::optional(ofInt(std::abs(a)));
   default:
-    return std::nullopt;
+    return compare(expr.op, a, b);
   }
 }
 
@@ -117,18 +126,6 @@ std::optional<Constant> Evaluator::floating(const TypedExpr &expr, float a,
     return ofFloat(a * b);
   case TypedExpr::Div: // by 0 is defined by IEEE, not by C++
     return b == 0 ? std::nullopt : std::optional(ofFloat(a / b));
-  case TypedExpr::Eq:
-    return ofBool(a == b);
-  case TypedExpr::Ne:
-    return ofBool(a != b);
-  case TypedExpr::Lt:
-    return ofBool(a < b);
-  case TypedExpr::Le:
-    return ofBool(a <= b);
-  case TypedExpr::Gt:
-    return ofBool(a > b);
-  case TypedExpr::Ge:
-    return ofBool(a >= b);
   case TypedExpr::Neg:
     return ofFloat(-a);
   case TypedExpr::Abs:
@@ -137,8 +134,8 @@ std::optional<Constant> Evaluator::floating(const TypedExpr &expr, float a,
     return ofFloat(std::sqrt(a));
   case TypedExpr::Floor:
     return ofFloat(std::floor(a));
-  default: // left to the call: libm's last bit is not ours
-    return std::nullopt;
+  default: // a function is left to the call: libm's last bit is not ours
+    return compare(expr.op, a, b);
   }
 }
 

@@ -147,13 +147,15 @@ private:
     }
     // The row part needs all its statistics when this loop is over.
     for (const auto *terms : {&*lhs, &*rhs})
-      for (const Term &term : *terms)
-        for (unsigned other : rowStatistics(term).set_bits())
+      for (const Term &term : *terms) {
+        llvm::BitVector statistics = rowStatistics(term);
+        for (unsigned other : statistics.set_bits())
           if (hot.test(other) && loopOf[other] != loop) {
             wait(number, nest.statistics[other].leaf,
                  "a statistic of a later loop is needed");
             return;
           }
+      }
     loopOf[number] = loop;
     for (Term &left : *lhs)
       for (Term &right : *rhs)

@@ -26,28 +26,11 @@ Number floorDivide(Number a, Number b) {
   return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
 }
 
+/// As 64-bit integers, which both sides are: an index that does not fit is
+/// refused where it is made.
 bool compare(arith::CmpIPredicate predicate, Number a, Number b) {
-  using P = arith::CmpIPredicate;
-  switch (predicate) {
-  case P::eq:
-    return a == b;
-  case P::ne:
-    return a != b;
-  case P::slt:
-    return a < b;
-  case P::sle:
-    return a <= b;
-  case P::sgt:
-    return a > b;
-  case P::sge:
-    return a >= b;
-  default:
-    return compare(predicate == P::ult   ? P::slt
-                   : predicate == P::ule ? P::sle
-                   : predicate == P::ugt ? P::sgt
-                                         : P::sge,
-                   uint64_t(a), uint64_t(b));
-  }
+  return arith::applyCmpPredicate(predicate, llvm::APInt(64, uint64_t(a)),
+                                  llvm::APInt(64, uint64_t(b)));
 }
 
 class Evaluator {

@@ -48,68 +48,13 @@ double maximum(double a, double b) {
 }
 
 bool compare(arith::CmpFPredicate predicate, double a, double b) {
-  using P = arith::CmpFPredicate;
-  bool unordered = std::isnan(a) || std::isnan(b);
-  switch (predicate) {
-  case P::OEQ:
-    return a == b;
-  case P::OGT:
-    return a > b;
-  case P::OGE:
-    return a >= b;
-  case P::OLT:
-    return a < b;
-  case P::OLE:
-    return a <= b;
-  case P::ONE:
-    return !unordered && a != b;
-  case P::ORD:
-    return !unordered;
-  case P::UEQ:
-    return unordered || a == b;
-  case P::UGT:
-    return unordered || a > b;
-  case P::UGE:
-    return unordered || a >= b;
-  case P::ULT:
-    return unordered || a < b;
-  case P::ULE:
-    return unordered || a <= b;
-  case P::UNE:
-    return unordered || a != b;
-  case P::UNO:
-    return unordered;
-  case P::AlwaysTrue:
-    return true;
-  default:
-    return false;
-  }
+  return arith::applyCmpPredicate(predicate, llvm::APFloat(a),
+                                  llvm::APFloat(b));
 }
 
 bool compare(arith::CmpIPredicate predicate, double a, double b) {
-  using P = arith::CmpIPredicate;
-  switch (predicate) {
-  case P::eq:
-    return a == b;
-  case P::ne:
-    return a != b;
-  case P::slt:
-    return a < b;
-  case P::sle:
-    return a <= b;
-  case P::sgt:
-    return a > b;
-  case P::sge:
-    return a >= b;
-  case P::ult:
-    return uint64_t(int64_t(a)) < uint64_t(int64_t(b));
-  case P::ule:
-    return uint64_t(int64_t(a)) <= uint64_t(int64_t(b));
-  case P::ugt:
-    return uint64_t(int64_t(a)) > uint64_t(int64_t(b));
-  default:
-    return uint64_t(int64_t(a)) >= uint64_t(int64_t(b));
-  }
+  return arith::applyCmpPredicate(predicate, llvm::APInt(64, int64_t(a), true),
+                                  llvm::APInt(64, int64_t(b), true));
 }
 
 using Unary = double (*)(double);
