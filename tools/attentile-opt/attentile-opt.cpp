@@ -7,6 +7,7 @@
 
 #include "Attn/Attn.h"
 #include "Tile/Tile.h"
+#include "Warp/Warp.h"
 #include "attentile/Loops/Passes.h"
 #include "attentile/Native/Passes.h"
 #include "attentile/Native/Pipeline.h"
@@ -19,7 +20,8 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
-  registry.insert<attentile::attn::AttnDialect, attentile::tile::TileDialect>();
+  registry.insert<attentile::attn::AttnDialect, attentile::tile::TileDialect,
+                  attentile::warp::WarpDialect>();
   mlir::registerAllPasses();
   attentile::registerAttentileLoopsPasses();
   attentile::registerAttentileNativePasses();
