@@ -100,6 +100,11 @@ struct CommonFlags {
       "tile", cl::value_desc("AXIS=SIZE,..."), cl::CommaSeparated,
       cl::desc("Sizes of the tiles: m=64,n=32"), cl::cat(category)};
 
+  cl::opt<bool> remarks{
+      "remarks",
+      cl::desc("Print what the passes decided, and what they could not do"),
+      cl::cat(category)};
+
   /// Fills the options; false after reporting what is wrong.
   bool finish(CommonOptions &options) const;
 };
@@ -176,6 +181,7 @@ bool CommonFlags::finish(CommonOptions &options) const {
   options.kernel = kernel;
   options.schedule = schedule;
   options.cpu = cpu;
+  options.remarks = remarks;
   if (source.empty()) {
     wrongCall("expected a file, FILE.attn, got none");
     return false;

@@ -32,6 +32,7 @@ struct CommonOptions {
   std::string kernel, schedule;
   std::string cpu = "native";
   bool jsonDiagnostics = false;
+  bool remarks = false; ///< print what the passes decided
   PipelineOptions pipeline;
 };
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Session.h"
+#include "Remarks.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
@@ -30,7 +31,10 @@ void printNote(const llvm::Twine &message) {
 
 // Passes are few and kernels small: threads would only cost their start.
 Session::Session(const CommonOptions &options)
-    : options(options), context(MLIRContext::Threading::DISABLED) {}
+    : options(options), context(MLIRContext::Threading::DISABLED) {
+  if (options.remarks)
+    printRemarks(context, llvm::errs());
+}
 
 bool Session::open() {
   auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(options.source);

@@ -1,0 +1,72 @@
+//===- Remarks.cpp - what the passes decided, for the user ----------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Remarks.h"
+#include "mlir/IR/Location.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/WithColor.h"
+
+using namespace mlir;
+
+namespace attentile {
+namespace {
+
+/// The first place in a file that a location names.
+FileLineColLoc findFile(Location location) {
+  FileLineColLoc found;
+  location->walk([&](Location part) {
+    found = dyn_cast<FileLineColLoc>(part);
+    return found ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return found;
+}
+
+class RemarkPrinter : public remark::detail::MLIRRemarkStreamerBase {
+public:
+  explicit RemarkPrinter(llvm::raw_ostream &os) : os(os) {}
+
+  void streamOptimizationRemark(const remark::detail::Remark &remark) override {
+    if (FileLineColLoc place = findFile(remark.getLocation()))
+      os << place.getFilename().getValue() << ':' << place.getLine() << ':'
+         << place.getColumn() << ": ";
+    llvm::WithColor::remark(os) << remark.getCategoryName() << ": ";
+    if (remark.getRemarkType() == llvm::remarks::Type::Missed)
+      os << "not done: ";
+    // Text first, then its reason, then the figures in brackets.
+    std::string figures;
+    StringRef separator;
+    llvm::raw_string_ostream numbers(figures);
+    for (const remark::detail::Remark::Arg &part : remark.getArgs()) {
+      if (part.key == "Remark" || part.key == "Reason")
+        os << std::exchange(separator, ": ") << part.val;
+      else
+        numbers << (figures.empty() ? "" : ", ") << part.key << ' ' << part.val;
+    }
+    if (!figures.empty())
+      os << " (" << figures << ')';
+    os << '\n';
+  }
+
+private:
+  llvm::raw_ostream &os;
+};
+
+} // namespace
+
+void printRemarks(MLIRContext &context, llvm::raw_ostream &os) {
+  remark::RemarkCategories categories;
+  categories.passed = categories.missed = ".*";
+  categories.analysis = categories.failed = ".*";
+  // Fails where a command-line flag of MLIR's has set remarks up already; then
+  // those are what the user asked for.
+  (void)remark::enableOptimizationRemarks(
+      context, std::make_unique<RemarkPrinter>(os),
+      std::make_unique<remark::RemarkEmittingPolicyAll>(), categories);
+}
+
+} // namespace attentile

@@ -1,0 +1,23 @@
+//===- Remarks.h - what the passes decided, for the user --------*- C++ -*-===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef ATTENTILE_LIB_DRIVER_REMARKS_H
+#define ATTENTILE_LIB_DRIVER_REMARKS_H
+
+#include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace attentile {
+
+/// From now on every remark of a pass is a line on `os`:
+///   02-causal.attn:14:17: remark: tile-skip-masked-blocks: loop over blocks
+///   split (Loops 2, FullLoops 1)
+/// What could not be done begins with "not done:".
+void printRemarks(mlir::MLIRContext &context, llvm::raw_ostream &os);
+
+} // namespace attentile
+
+#endif
