@@ -8,8 +8,10 @@
 #define ATTENTILE_DIALECTS_TILE_TILE_H
 
 #include "Attn/Attn.h"
+#include "Tile/Layout.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/TensorEncoding.h"
 
 // The dialect's declaration names its attributes, so they come first.
 // clang-format off
@@ -34,15 +36,34 @@ mlir::Type getElementType(mlir::Type type);
 /// The position of an axis in a tile's type, or nothing.
 std::optional<unsigned> getAxisPosition(mlir::Type type, mlir::StringAttr axis);
 
+/// Where a tile's elements are: a FragmentAttr, a SharedAttr, or nothing (no
+/// layout is assigned, or no tile).
+mlir::Attribute getLayout(mlir::Type type);
+
+/// The layout of a tile in registers, or null.
+FragmentAttr getFragment(mlir::Type type);
+
+/// The layout of a tile in shared memory, or null.
+SharedAttr getShared(mlir::Type type);
+
+/// `type` (a tile) in another layout; null: in none.
+mlir::RankedTensorType withLayout(mlir::RankedTensorType type,
+                                  mlir::Attribute layout);
+
+/// The layout that a tile of `part`'s axes, all of `whole`'s, has as a slice of
+/// `whole`: what its row statistics have, and what is broadcast to it. Null if
+/// `whole` is no fragment.
+FragmentAttr sliceLayout(mlir::Type whole, mlir::Type part);
+
 /// `type` (a tile or scalar) with another element type.
 mlir::Type withElementType(mlir::Type type, mlir::Type element);
 
 /// The type of `type` (a tile) without the axes named in `over`: a tile, or
-/// its element type if none is left.
+/// its element type if none is left. Of a fragment, its slice.
 mlir::Type dropAxes(mlir::RankedTensorType type,
                     llvm::ArrayRef<mlir::StringAttr> over);
 
-/// A tile of these axes and sizes.
+/// A tile of these axes and sizes, without layout.
 mlir::RankedTensorType getTileType(mlir::Type element,
                                    llvm::ArrayRef<mlir::StringAttr> axes,
                                    llvm::ArrayRef<int64_t> sizes);

@@ -20,7 +20,8 @@ using namespace mlir;
 namespace attentile::tile {
 
 namespace {
-/// Prints `#m_n` for #tile.axes<"m", "n">.
+/// Prints `#m_n` for #tile.axes<"m", "n">, and `#m_n_fragment` or
+/// `#m_n_shared` for one with a layout.
 struct TileAsmInterface : OpAsmDialectInterface {
   using OpAsmDialectInterface::OpAsmDialectInterface;
 
@@ -31,6 +32,8 @@ struct TileAsmInterface : OpAsmDialectInterface {
     llvm::interleave(
         axes.getNames(), os, [&](StringAttr name) { os << name.getValue(); },
         "_");
+    if (Attribute layout = axes.getLayout())
+      os << (isa<SharedAttr>(layout) ? "_shared" : "_fragment");
     return AliasResult::OverridableAlias;
   }
 };
@@ -56,29 +59,27 @@ Operation *TileDialect::materializeConstant(OpBuilder &builder, Attribute value,
 
 LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attribute) {
-  if (!isa<scf::ForOp>(op))
-    return op->emitError("expected '")
-           << attribute.getName().getValue() << "' on scf.for only";
+  StringAttr name = attribute.getName();
   Attribute value = attribute.getValue();
-  bool isAxis = attribute.getName() == getAxisAttrHelper().getName();
-  if (!isAxis && attribute.getName() != getBlocksAttrHelper().getName())
-    return op->emitError("unknown attribute '")
-           << attribute.getName().getValue() << "'";
-  if (isAxis ? isa<StringAttr>(value) : isa<BlockClassAttr>(value))
+  bool isWarps = name == getWarpsAttrHelper().getName();
+  if (isWarps ? !isa<KernelOp>(op) : !isa<scf::ForOp>(op))
+    return op->emitError("expected '")
+           << name.getValue() << "' on "
+           << (isWarps ? KernelOp::getOperationName()
+                       : scf::ForOp::getOperationName())
+           << " only";
+  bool isAxis = name == getAxisAttrHelper().getName();
+  if (!isAxis && !isWarps && name != getBlocksAttrHelper().getName())
+    return op->emitError("unknown attribute '") << name.getValue() << "'";
+  if (isWarps  ? isa<WarpsAttr>(value)
+      : isAxis ? isa<StringAttr>(value)
+               : isa<BlockClassAttr>(value))
     return success();
-  return op->emitError("expected '")
-         << attribute.getName().getValue() << "' to be "
-         << (isAxis ? "a string" : "#tile.blocks<...>") << ", got " << value;
-}
-
-LogicalResult AxesAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                               ArrayRef<StringAttr> names) {
-  llvm::SmallDenseSet<StringAttr> seen;
-  for (StringAttr name : names)
-    if (!seen.insert(name).second)
-      return emitError() << "expected each axis once, got '" << name.getValue()
-                         << "' twice";
-  return success();
+  return op->emitError("expected '") << name.getValue() << "' to be "
+                                     << (isWarps  ? "#tile.warps<...>"
+                                         : isAxis ? "a string"
+                                                  : "#tile.blocks<...>")
+                                     << ", got " << value;
 }
 
 //===----------------------------------------------------------------------===//
@@ -123,6 +124,37 @@ RankedTensorType getTileType(Type element, ArrayRef<StringAttr> axes,
                                AxesAttr::get(element.getContext(), axes));
 }
 
+Attribute getLayout(Type type) {
+  if (!isTile(type))
+    return {};
+  return cast<AxesAttr>(cast<RankedTensorType>(type).getEncoding()).getLayout();
+}
+
+FragmentAttr getFragment(Type type) {
+  return dyn_cast_or_null<FragmentAttr>(getLayout(type));
+}
+
+SharedAttr getShared(Type type) {
+  return dyn_cast_or_null<SharedAttr>(getLayout(type));
+}
+
+RankedTensorType withLayout(RankedTensorType type, Attribute layout) {
+  return RankedTensorType::get(
+      type.getShape(), type.getElementType(),
+      AxesAttr::get(type.getContext(), getAxes(type), layout));
+}
+
+FragmentAttr sliceLayout(Type whole, Type part) {
+  FragmentAttr fragment = getFragment(whole);
+  if (!fragment)
+    return {};
+  SmallVector<unsigned> order;
+  for (StringAttr axis : getAxes(part))
+    order.push_back(*getAxisPosition(whole, axis));
+  return FragmentAttr::get(whole.getContext(),
+                           fragment.getLayout().permute(order));
+}
+
 Type dropAxes(RankedTensorType type, ArrayRef<StringAttr> over) {
   SmallVector<StringAttr> axes;
   SmallVector<int64_t> sizes;
@@ -134,7 +166,10 @@ Type dropAxes(RankedTensorType type, ArrayRef<StringAttr> over) {
   }
   if (axes.empty())
     return type.getElementType();
-  return getTileType(type.getElementType(), axes, sizes);
+  RankedTensorType rest = getTileType(type.getElementType(), axes, sizes);
+  if (FragmentAttr layout = sliceLayout(type, rest))
+    return withLayout(rest, layout);
+  return rest;
 }
 
 } // namespace attentile::tile

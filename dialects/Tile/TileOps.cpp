@@ -126,6 +126,15 @@ static LogicalResult verifyAxesWithin(Operation *op, Type part, Type whole) {
   return success();
 }
 
+/// `part`, broadcast to or indexing `whole`, must lie as a slice of it does.
+static LogicalResult verifySliceOf(Operation *op, Type part, Type whole) {
+  FragmentAttr slice = isTile(part) ? sliceLayout(whole, part) : nullptr;
+  if (slice && getLayout(part) != slice)
+    return op->emitOpError("expected ")
+           << part << " to lie as a slice of " << whole << ", " << slice;
+  return success();
+}
+
 LogicalResult IndexOp::verify() {
   if (getType().getRank() != 1 || !getType().getElementType().isIndex())
     return emitOpError("expected one axis of index, got ") << getType();
@@ -143,7 +152,8 @@ static LogicalResult verifyAccess(Operation *op, RankedTensorType tensor,
     if (!getElementType(index).isIndex())
       return op->emitOpError("expected indices of index type, got ") << index;
     axes.insert_range(getAxes(index));
-    if (failed(verifyAxesWithin(op, index, value)))
+    if (failed(verifyAxesWithin(op, index, value)) ||
+        failed(verifySliceOf(op, index, value)))
       return failure();
   }
   if (axes.size() != getAxes(value).size())
@@ -169,7 +179,9 @@ LogicalResult BroadcastOp::verify() {
   if (getElementType(getOperand().getType()) != getElementType(getType()))
     return emitOpError("expected a result of ")
            << getElementType(getOperand().getType()) << ", got " << getType();
-  return verifyAxesWithin(*this, getOperand().getType(), getType());
+  return failure(
+      failed(verifyAxesWithin(*this, getOperand().getType(), getType())) ||
+      failed(verifySliceOf(*this, getOperand().getType(), getType())));
 }
 
 OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
@@ -232,6 +244,23 @@ LogicalResult ReduceOp::verify() {
     return emitOpError("expected a result of type ")
            << expected << ", got " << getType();
   return success();
+}
+
+LogicalResult ConvertLayoutOp::verify() {
+  RankedTensorType from = getOperand().getType(), to = getType();
+  if (withLayout(from, nullptr) != withLayout(to, nullptr))
+    return emitOpError("expected types that differ in the layout alone, got ")
+           << from << " and " << to;
+  if (!getLayout(from) || !getLayout(to))
+    return emitOpError("expected layouts on both sides, got ")
+           << from << " and " << to;
+  return success();
+}
+
+OpFoldResult ConvertLayoutOp::fold(FoldAdaptor) {
+  if (getOperand().getType() == getType())
+    return getOperand();
+  return {};
 }
 
 } // namespace attentile::tile

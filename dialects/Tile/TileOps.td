@@ -175,6 +175,23 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [Pure]> {
+  let summary = "the same tile in another layout";
+  let description = [{
+    The one operation that moves elements between threads, or between registers
+    and shared memory. Types differ in the layout alone.
+
+    ```mlir
+    %q = tile.convert_layout %q_shared : tensor<64x64xbf16, #m_d_shared> to tensor<64x64xbf16, #m_d_fragment>
+    ```
+  }];
+  let arguments = (ins Tile_Tile:$operand);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($operand) `to` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
 def Tile_RefOp : Tile_Op<"ref", [Pure, SameOperandsAndResultType] # ElementwiseMappable.traits> {
   let summary = "a softmax's reference, from a running maximum";
   let description = [{
