@@ -6,7 +6,7 @@ set -euo pipefail
 
 packages=(llvm-22-dev libmlir-22-dev mlir-22-tools llvm-22-tools clang-22
           libclang-rt-22-dev clang-format-22 lld-22 cmake ninja-build ccache
-          flex bison libgtest-dev python3 python3-numpy)
+          flex bison libgtest-dev nlohmann-json3-dev python3 python3-numpy)
 if [ $# -gt 0 ]; then packages=("$@"); fi
 
 if ! command -v dpkg-query >/dev/null; then
