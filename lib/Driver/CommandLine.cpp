@@ -38,6 +38,7 @@ usage: attentile COMMAND [options] FILE.attn
   run       run a kernel on .npy files or random tensors, and time it
   compile   write an object file and its C header, or print any level on the way
   check     run a kernel over many sizes and values against the float64 reference
+  explain   count a kernel's blocks, work and traffic, and its least time on a GPU
 
   attentile COMMAND --help     the options of a command, with examples
   attentile --version          versions, and the processor as LLVM names it
@@ -64,6 +65,10 @@ cl::OptionCategory category("Options");
 cl::OptionCategory
     levels("See every step (MLIR's own; --help-hidden has more)");
 
+constexpr const char *kCpuOnly[] = {"cpu"};
+constexpr const char *kAllTargets[] = {"cpu", "sm_80", "sm_86", "sm_89",
+                                       "sm_90"};
+
 /// The flags that every command takes.
 struct CommonFlags {
   cl::opt<std::string> source{cl::Positional, cl::desc("FILE.attn"),
@@ -81,6 +86,7 @@ struct CommonFlags {
   cl::opt<std::string> target{
       "target", cl::value_desc("TARGET"), cl::init("cpu"),
       cl::desc("What to make code for: cpu (default)"), cl::cat(category)};
+  llvm::ArrayRef<const char *> targets = kCpuOnly; // that the command takes
   cl::opt<std::string> cpu{
       "cpu", cl::value_desc("NAME"), cl::init("native"),
       cl::desc("The processor, as clang's -march names it; default: native"),
@@ -138,6 +144,15 @@ struct RunFlags : CommonFlags {
                            cl::cat(category)};
 };
 
+struct ExplainFlags : CommonFlags {
+  ExplainFlags() { targets = kAllTargets; }
+  cl::list<std::string> sizes{
+      "sizes", cl::value_desc("NAME=NUMBER,..."), cl::CommaSeparated,
+      cl::desc("The sizes, and scalars of masks, to count for"),
+      cl::cat(category)};
+  cl::opt<bool> json{"json", cl::desc("Print JSON"), cl::cat(category)};
+};
+
 struct CompileFlags : CommonFlags {
   cl::opt<std::string> emit{
       "emit", cl::value_desc("ast|attn|tile|llvm|obj|header"),
@@ -186,8 +201,10 @@ bool CommonFlags::finish(CommonOptions &options) const {
     wrongCall("expected a file, FILE.attn, got none");
     return false;
   }
-  if (target != "cpu") {
-    wrongCall("expected --target=cpu, got '" + target + "'");
+  options.target = target;
+  if (!llvm::is_contained(targets, StringRef(target))) {
+    wrongCall("expected --target=" + llvm::join(targets, ", ") + ", got '" +
+              target + "'");
     return false;
   }
   if (diagnostics != "text" && diagnostics != "json") {
@@ -312,6 +329,17 @@ static constexpr char kCheckOverview[] =
   attentile check causal.attn --bind T=bf16 --each-pass
 )";
 
+static constexpr char kExplainOverview[] =
+    R"(counts what a kernel will do, grid by grid, without running it
+
+  Tiles, blocks computed of all, work, bytes asked of the cache and the least
+  that memory must move, beside the same kernel without fusion and skipping;
+  for a GPU target also the least time and what sets it.
+
+  attentile explain causal.attn --bind D=128,E=128,T=bf16 \\
+    --sizes B=1,H=16,G=16,M=4096,N=4096
+)";
+
 static int runMain(int argc, char **argv) {
   RunFlags flags;
   if (std::optional<int> code = parse(argc, argv, kRunOverview))
@@ -357,6 +385,18 @@ static int compileMain(int argc, char **argv) {
   return compileCommand(options);
 }
 
+static int explainMain(int argc, char **argv) {
+  ExplainFlags flags;
+  if (std::optional<int> code = parse(argc, argv, kExplainOverview))
+    return *code;
+  ExplainCommandOptions options;
+  if (!flags.finish(options))
+    return exitWrongCall;
+  options.sizes.assign(flags.sizes.begin(), flags.sizes.end());
+  options.json = flags.json;
+  return explainCommand(options);
+}
+
 static int checkMain(int argc, char **argv) {
   CheckFlags flags;
   if (std::optional<int> code = parse(argc, argv, kCheckOverview))
@@ -394,6 +434,8 @@ int attentile::driverMain(int argc, char **argv) {
     return compileMain(argc, argv);
   if (command == "check")
     return checkMain(argc, argv);
+  if (command == "explain")
+    return explainMain(argc, argv);
   if (command == "--version") {
     printVersion(llvm::outs());
     return exitSuccess;
@@ -403,9 +445,10 @@ int attentile::driverMain(int argc, char **argv) {
     return exitSuccess;
   }
   if (command.empty())
-    return wrongCall("expected a command, run, compile or check, got none",
-                     "attentile --help says more");
-  return wrongCall("expected a command, run, compile or check, got '" +
+    return wrongCall(
+        "expected a command, run, compile, check or explain, got none",
+        "attentile --help says more");
+  return wrongCall("expected a command, run, compile, check or explain, got '" +
                        command + "'",
                    "attentile --help says more");
 }

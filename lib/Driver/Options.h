@@ -30,6 +30,7 @@ struct CommonOptions {
   std::string source;            ///< the .attn file; "-" is standard input
   std::vector<std::string> bind; ///< each as D=128,T=bf16
   std::string kernel, schedule;
+  std::string target = "cpu"; ///< or sm_80, sm_86, sm_89, sm_90
   std::string cpu = "native";
   bool jsonDiagnostics = false;
   bool remarks = false; ///< print what the passes decided
@@ -61,6 +62,12 @@ struct CheckCommandOptions : CommonOptions {
   std::string only, after; ///< one configuration; one pass
 };
 
+struct ExplainCommandOptions : CommonOptions {
+  std::vector<std::string> sizes; ///< each as M=4096; what --bind leaves open
+  bool json = false;
+};
+
+int explainCommand(const ExplainCommandOptions &options);
 int runCommand(const RunCommandOptions &options);
 int compileCommand(const CompileCommandOptions &options);
 int checkCommand(const CheckCommandOptions &options);

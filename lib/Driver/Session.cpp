@@ -75,12 +75,16 @@ OwningOpRef<ModuleOp> Session::emit(const CheckedKernel &kernel) {
 }
 
 bool Session::lowerToTiles(ModuleOp module) {
+  return lowerToTiles(module, options.pipeline);
+}
+
+bool Session::lowerToTiles(ModuleOp module, const PipelineOptions &pipeline) {
   llvm::SourceMgr sources;
   SourceMgrDiagnosticHandler handler(sources, &context);
   PassManager pm(&context, ModuleOp::getOperationName(),
                  PassManager::Nesting::Implicit);
   configurePassManager(pm);
-  buildTilePipeline(pm, options.pipeline);
+  buildTilePipeline(pm, pipeline);
   return succeeded(pm.run(module));
 }
 

@@ -41,6 +41,7 @@ public:
 
   /// Runs the passes down to tile loops; false after an error.
   bool lowerToTiles(mlir::ModuleOp module);
+  bool lowerToTiles(mlir::ModuleOp module, const PipelineOptions &pipeline);
 
   /// Prints the diagnostics, as text or JSON. Success without errors; a wrong
   /// call if all errors are about the call (a bad or missing --bind), else a

@@ -1,0 +1,194 @@
+//===- ExplainCommand.cpp - attentile explain -----------------------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Session.h"
+#include "attentile/Explain.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
+
+using namespace mlir;
+
+namespace attentile {
+namespace {
+
+/// The figures of a program and those of the same without fusion, skipping and
+/// guard: one entry a grid.
+struct Explained {
+  std::vector<GridFigures> grids, unfused;
+};
+
+/// 1234567 as "1.23 M": three digits and a unit's prefix.
+std::string amount(double number) {
+  static constexpr const char *prefixes[] = {"", " k", " M", " G", " T", " P"};
+  size_t prefix = 0;
+  for (; std::abs(number) >= 1000 && prefix + 1 < std::size(prefixes); ++prefix)
+    number /= 1000;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (prefix == 0 && number == std::floor(number))
+    os << int64_t(number);
+  else
+    os << llvm::format("%.3g", number) << prefixes[prefix];
+  return text;
+}
+
+double sum(llvm::ArrayRef<GridFigures> grids, double GridFigures::*member) {
+  double total = 0;
+  for (const GridFigures &grid : grids)
+    total += grid.*member;
+  return total;
+}
+
+double traffic(llvm::ArrayRef<GridFigures> grids) {
+  return sum(grids, &GridFigures::readBytes) +
+         sum(grids, &GridFigures::writtenBytes);
+}
+
+void printGrid(llvm::raw_ostream &os, const GridFigures &grid,
+               const Machine *machine) {
+  auto line = [&](const char *what) -> llvm::raw_ostream & {
+    return os << llvm::left_justify(what, 22);
+  };
+  os << grid.name << '\n';
+  line("  tiles");
+  llvm::interleave(
+      grid.tiles, os,
+      [&](const auto &tile) { os << tile.first << ' ' << tile.second; }, ", ");
+  os << '\n';
+  line("  programs") << amount(grid.programs) << '\n';
+  line("  blocks") << amount(grid.blocks) << " of " << amount(grid.totalBlocks)
+                   << ", " << amount(grid.maskedBlocks)
+                   << " of them evaluate a mask\n";
+  line("  matrix products") << amount(grid.flops) << "FLOP\n";
+  line("  exponentials") << amount(grid.exponentials) << '\n';
+  line("  asked of the cache") << amount(grid.readBytes) << "B read, "
+                               << amount(grid.writtenBytes) << "B written\n";
+  line("  at least of memory") << amount(grid.leastBytes) << "B\n";
+  if (grid.leastBytes > 0)
+    line("  intensity") << llvm::format("%.0f", grid.flops / grid.leastBytes)
+                        << " FLOP a byte of memory\n";
+  if (machine) {
+    Bound bound = boundOf(grid, *machine);
+    line("  least time") << llvm::format("%.3g", bound.seconds * 1e3)
+                         << " ms on " << machine->name << ", set by "
+                         << bound.limit << '\n';
+  }
+}
+
+void printText(llvm::raw_ostream &os, const Explained &explained,
+               const Machine *machine) {
+  for (const GridFigures &grid : explained.grids)
+    printGrid(os, grid, machine);
+  double ours = traffic(explained.grids), theirs = traffic(explained.unfused);
+  if (ours > 0)
+    os << "unfused, every block: " << amount(theirs) << "B asked of the cache, "
+       << llvm::format("%.3g", theirs / ours) << " times as many\n";
+}
+
+llvm::json::Object toJSON(const GridFigures &grid, const Machine *machine) {
+  llvm::json::Object tiles;
+  for (const auto &[axis, size] : grid.tiles)
+    tiles[axis] = size;
+  llvm::json::Object object{{"name", grid.name},
+                            {"tiles", std::move(tiles)},
+                            {"programs", grid.programs},
+                            {"blocks", grid.blocks},
+                            {"masked_blocks", grid.maskedBlocks},
+                            {"total_blocks", grid.totalBlocks},
+                            {"flops", grid.flops},
+                            {"exponentials", grid.exponentials},
+                            {"read_bytes", grid.readBytes},
+                            {"written_bytes", grid.writtenBytes},
+                            {"least_bytes", grid.leastBytes}};
+  if (machine) {
+    Bound bound = boundOf(grid, *machine);
+    object["least_seconds"] = bound.seconds;
+    object["limit"] = bound.limit;
+    object["machine"] = machine->name;
+  }
+  return object;
+}
+
+void printJSON(llvm::raw_ostream &os, const Explained &explained,
+               const Machine *machine) {
+  auto list = [&](llvm::ArrayRef<GridFigures> grids) {
+    llvm::json::Array array;
+    for (const GridFigures &grid : grids)
+      array.push_back(toJSON(grid, machine));
+    return array;
+  };
+  os << llvm::formatv("{0:2}", llvm::json::Value(llvm::json::Object{
+                                   {"grids", list(explained.grids)},
+                                   {"unfused", list(explained.unfused)}}))
+     << '\n';
+}
+
+/// M=4096,... as numbers by name; false after reporting a wrong one.
+bool readSizes(llvm::ArrayRef<std::string> texts,
+               llvm::StringMap<int64_t> &values) {
+  for (const std::string &text : texts) {
+    auto [name, number] = llvm::StringRef(text).split('=');
+    int64_t value;
+    if (name.empty() || number.getAsInteger(10, value) || value < 0) {
+      wrongCall("expected --sizes NAME=NUMBER, got '" + text + "'");
+      return false;
+    }
+    values[name] = value;
+  }
+  return true;
+}
+
+/// Lowers a copy of the kernel and counts; nothing after an error.
+std::optional<std::vector<GridFigures>>
+explain(Session &session, const CheckedKernel &kernel,
+        const PipelineOptions &pipeline,
+        const llvm::StringMap<int64_t> &values) {
+  OwningOpRef<ModuleOp> module = session.emit(kernel);
+  if (!module || !session.lowerToTiles(*module, pipeline))
+    return std::nullopt;
+  auto figures =
+      explainProgram(*module->getOps<tile::ProgramOp>().begin(), values);
+  if (figures)
+    return std::move(*figures);
+  wrongCall(llvm::toString(figures.takeError()),
+            "give sizes and integer scalars with --sizes, as in --sizes "
+            "B=1,H=16,M=4096,N=4096");
+  return std::nullopt;
+}
+
+} // namespace
+
+int explainCommand(const ExplainCommandOptions &options) {
+  llvm::StringMap<int64_t> values;
+  if (!readSizes(options.sizes, values))
+    return exitWrongCall;
+  Session session(options);
+  if (!session.open())
+    return session.report();
+  std::unique_ptr<CheckedKernel> kernel = session.check(CheckMode::Compile);
+  if (int code = session.report())
+    return code;
+  PipelineOptions plain = options.pipeline;
+  for (const char *pass : {"tile-fuse-online-softmax",
+                           "tile-skip-masked-blocks", "tile-guard-softmax"})
+    plain.disabledPasses.push_back(pass);
+  auto grids = explain(session, *kernel, options.pipeline, values);
+  if (!grids)
+    return exitWrongCall;
+  auto unfused = explain(session, *kernel, plain, values);
+  if (!unfused)
+    return exitWrongCall;
+  Explained explained{std::move(*grids), std::move(*unfused)};
+  const Machine *machine = findMachine(options.target);
+  if (options.json)
+    printJSON(llvm::outs(), explained, machine);
+  else
+    printText(llvm::outs(), explained, machine);
+  return exitSuccess;
+}
+
+} // namespace attentile

@@ -1,0 +1,286 @@
+//===- ExplainProgram.cpp - work and traffic of a program -----------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ScalarValues.h"
+#include "attentile/Explain.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace attentile {
+namespace {
+
+/// The shape of a tensor that a kernel reads or writes: an argument of the
+/// program's head or a workspace.
+AffineMap shapeOf(Value tensor) {
+  if (auto workspace = tensor.getDefiningOp<attn::WorkspaceOp>())
+    return workspace.getShape();
+  auto argument = cast<BlockArgument>(tensor);
+  attn::SignatureOpInterface head =
+      cast<tile::ProgramOp>(argument.getOwner()->getParentOp());
+  return head.getShape(argument);
+}
+
+int64_t bytesOf(Type type) {
+  return llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
+}
+
+/// Walks one kernel's programs and adds up what they do.
+class Counter {
+public:
+  Counter(tile::ProgramOp program, tile::KernelOp kernel, ScalarValues &scalars)
+      : head(program), kernel(kernel), scalars(scalars) {}
+
+  llvm::Expected<GridFigures> run();
+
+private:
+  llvm::Error program(double times);
+  llvm::Error block(Block &block, double times);
+  llvm::Error loop(scf::ForOp loop, double times);
+  double elementsInside(ValueRange indices, Value tensor);
+  int64_t extentOf(Value tensor, unsigned dimension);
+  llvm::Expected<int64_t> need(Value value, const llvm::Twine &what);
+  std::optional<int64_t> extentOfLoop(scf::ForOp loop);
+  llvm::SetVector<Value> idsThatMatter();
+
+  attn::SignatureOpInterface head;
+  tile::KernelOp kernel;
+  ScalarValues &scalars;
+  GridFigures figures;
+  llvm::SetVector<Value> touched;
+  llvm::MapVector<StringAttr, int64_t> tiles;
+};
+
+llvm::Expected<int64_t> Counter::need(Value value, const llvm::Twine &what) {
+  if (std::optional<int64_t> number = scalars.get(value))
+    return *number;
+  for (Value argument : ScalarValues::argumentsOf(value)) {
+    auto parameter = dyn_cast<BlockArgument>(argument);
+    if (!parameter || parameter.getOwner() != &head.getHeadBlock() ||
+        scalars.get(parameter))
+      continue;
+    if (isa<RankedTensorType>(parameter.getType()))
+      return llvm::createStringError((what + " of '" + kernel.getName() +
+                                      "' depends on the elements of '" +
+                                      head.nameOf(parameter) + "'")
+                                         .str());
+    return llvm::createStringError(
+        ("expected a value of '" + head.nameOf(parameter) + "', on which " +
+         what + " of '" + kernel.getName() + "' depends")
+            .str());
+  }
+  return llvm::createStringError(
+      (what + " of '" + kernel.getName() + "' cannot be evaluated").str());
+}
+
+int64_t Counter::extentOf(Value tensor, unsigned dimension) {
+  SmallVector<Attribute> sizes;
+  for (BlockArgument size : head.getSizeArgs())
+    sizes.push_back(IntegerAttr::get(IndexType::get(kernel.getContext()),
+                                     scalars.get(size).value_or(0)));
+  SmallVector<Attribute> extent;
+  AffineMap one = shapeOf(tensor).getSubMap({dimension});
+  if (failed(one.constantFold(sizes, extent)))
+    return 0; // a floordiv by a size that is 0
+  return cast<IntegerAttr>(extent[0]).getInt();
+}
+
+/// How many elements of a tile lie inside the tensor; those of a gather all.
+double Counter::elementsInside(ValueRange indices, Value tensor) {
+  double count = 1;
+  for (auto [dimension, index] : llvm::enumerate(indices)) {
+    auto type = dyn_cast<RankedTensorType>(index.getType());
+    if (!type)
+      continue;
+    // A gather's tile may have axes that another index has too.
+    int64_t size = type.getRank() == 1 ? type.getDimSize(0) : 1;
+    if (auto consecutive = index.getDefiningOp<tile::IndexOp>())
+      if (std::optional<int64_t> base = scalars.get(consecutive.getBase()))
+        size =
+            std::clamp<int64_t>(extentOf(tensor, dimension) - *base, 0, size);
+    count *= size;
+  }
+  return count;
+}
+
+/// The extent of the axis that a loop goes over, from a load along it.
+std::optional<int64_t> Counter::extentOfLoop(scf::ForOp loop) {
+  std::optional<int64_t> extent;
+  loop.getBody()->walk([&](tile::LoadOp load) {
+    for (auto [dimension, index] : llvm::enumerate(load.getIndices())) {
+      auto consecutive = index.getDefiningOp<tile::IndexOp>();
+      if (!consecutive || consecutive.getBase() != loop.getInductionVar())
+        continue;
+      extent = extentOf(load.getTensor(), dimension);
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return extent;
+}
+
+llvm::Error Counter::loop(scf::ForOp loop, double times) {
+  int64_t bounds[3];
+  for (auto [bound, value] : llvm::zip_equal(
+           bounds, ArrayRef<Value>{loop.getLowerBound(), loop.getUpperBound(),
+                                   loop.getStep()})) {
+    llvm::Expected<int64_t> number = need(value, "a loop's bound");
+    if (!number)
+      return number.takeError();
+    bound = *number;
+  }
+  auto [from, to, step] = bounds;
+  int64_t count = to > from ? llvm::divideCeil(to - from, step) : 0;
+  if (loop->hasAttr("tile.axis")) {
+    auto blocks = loop->getAttrOfType<tile::BlockClassAttr>("tile.blocks");
+    bool masked = blocks && blocks.getValue() == tile::BlockClass::Partial;
+    figures.blocks += times * count;
+    figures.maskedBlocks += masked ? times * count : 0;
+    // Chained loops share the axis: the first one stands for all of them.
+    bool first = llvm::none_of(loop.getInits(), [](Value init) {
+      return init.getDefiningOp<scf::ForOp>();
+    });
+    if (std::optional<int64_t> extent = extentOfLoop(loop); extent && first)
+      figures.totalBlocks += times * llvm::divideCeil(*extent, step);
+  }
+  for (int64_t i = from; i < to; i += step) {
+    scalars.set(loop.getInductionVar(), i);
+    if (llvm::Error error = block(*loop.getBody(), times))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error Counter::block(Block &block, double times) {
+  for (Operation &op : block) {
+    for (Type type : op.getResultTypes())
+      if (tile::isTile(type))
+        for (auto [axis, size] : llvm::zip_equal(
+                 tile::getAxes(type), cast<RankedTensorType>(type).getShape()))
+          tiles.insert({axis, size});
+    if (auto inner = dyn_cast<scf::ForOp>(op)) {
+      if (llvm::Error error = loop(inner, times))
+        return error;
+    } else if (auto choice = dyn_cast<scf::IfOp>(op)) {
+      if (llvm::Error error = this->block(*choice.thenBlock(), times))
+        return error;
+    } else if (auto dot = dyn_cast<tile::DotOp>(op)) {
+      double work = 2. * dot.getResult().getType().getNumElements();
+      for (Attribute axis : dot.getOver())
+        work *= dot.getLhs().getType().getDimSize(*tile::getAxisPosition(
+            dot.getLhs().getType(), cast<StringAttr>(axis)));
+      figures.flops += times * work;
+    } else if (isa<math::ExpOp, math::Exp2Op>(op)) {
+      auto type = dyn_cast<RankedTensorType>(op.getResult(0).getType());
+      figures.exponentials += times * (type ? type.getNumElements() : 1);
+    } else if (auto load = dyn_cast<tile::LoadOp>(op)) {
+      touched.insert(load.getTensor());
+      figures.readBytes += times *
+                           elementsInside(load.getIndices(), load.getTensor()) *
+                           bytesOf(load.getTensor().getType().getElementType());
+    } else if (auto store = dyn_cast<tile::StoreOp>(op)) {
+      touched.insert(store.getTensor());
+      figures.writtenBytes +=
+          times * elementsInside(store.getIndices(), store.getTensor()) *
+          bytesOf(store.getTensor().getType().getElementType());
+    }
+  }
+  return llvm::Error::success();
+}
+
+/// The coordinates that bounds and tiles depend on; programs that differ in the
+/// others do the same.
+llvm::SetVector<Value> Counter::idsThatMatter() {
+  llvm::SetVector<Value> ids;
+  kernel->walk([&](Operation *op) {
+    SmallVector<Value> counted;
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      counted = {loop.getLowerBound(), loop.getUpperBound()};
+    else if (auto index = dyn_cast<tile::IndexOp>(op))
+      counted = {index.getBase()};
+    for (Value value : counted)
+      for (Value argument : ScalarValues::argumentsOf(value))
+        if (argument.getParentBlock() == &kernel.getBody().front())
+          ids.insert(argument);
+  });
+  return ids;
+}
+
+llvm::Expected<GridFigures> Counter::run() {
+  figures.name = kernel.getName().str();
+  llvm::SetVector<Value> open = idsThatMatter();
+  SmallVector<std::pair<Value, int64_t>> walked;
+  double times = 1;
+  figures.programs = 1;
+  for (auto [id, bound] :
+       llvm::zip_equal(kernel.getBody().getArguments(), kernel.getBounds())) {
+    llvm::Expected<int64_t> extent = need(bound, "the grid");
+    if (!extent)
+      return extent.takeError();
+    int64_t count = std::max<int64_t>(*extent, 0);
+    figures.programs *= count;
+    scalars.set(id, 0);
+    if (open.contains(id))
+      walked.push_back({id, count});
+    else
+      times *= count;
+  }
+  int64_t cells = 1;
+  for (auto [_, count] : walked)
+    cells *= count;
+  for (int64_t cell = 0; cell < cells; ++cell) {
+    int64_t rest = cell;
+    for (auto [id, count] : walked) {
+      scalars.set(id, rest % count);
+      rest /= count;
+    }
+    if (llvm::Error error = block(kernel.getBody().front(), times))
+      return error;
+  }
+  for (Value tensor : touched) {
+    double elements = 1;
+    for (unsigned i = 0; i < shapeOf(tensor).getNumResults(); ++i)
+      elements *= extentOf(tensor, i);
+    figures.leastBytes +=
+        elements *
+        bytesOf(cast<RankedTensorType>(tensor.getType()).getElementType());
+  }
+  for (auto [axis, size] : tiles)
+    figures.tiles.push_back({axis.str(), size});
+  return figures;
+}
+
+} // namespace
+
+llvm::Expected<std::vector<GridFigures>>
+explainProgram(tile::ProgramOp program,
+               const llvm::StringMap<int64_t> &values) {
+  ScalarValues scalars;
+  attn::SignatureOpInterface head = program;
+  for (BlockArgument argument : head.getHeadBlock().getArguments())
+    if (auto value = values.find(head.nameOf(argument));
+        value != values.end() && argument.getType().isIntOrIndex())
+      scalars.set(argument, value->second);
+  for (BlockArgument size : head.getSizeArgs())
+    if (!scalars.get(size))
+      return llvm::createStringError("expected a value of size '" +
+                                     head.nameOf(size) + "'");
+  std::vector<GridFigures> result;
+  for (auto kernel : head.getHeadBlock().getOps<tile::KernelOp>()) {
+    llvm::Expected<GridFigures> figures =
+        Counter(program, kernel, scalars).run();
+    if (!figures)
+      return figures.takeError();
+    result.push_back(std::move(*figures));
+  }
+  return result;
+}
+
+} // namespace attentile
