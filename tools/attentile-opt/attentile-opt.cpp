@@ -9,6 +9,7 @@
 #include "Tile/Tile.h"
 #include "Warp/Warp.h"
 #include "attentile/Loops/Passes.h"
+#include "attentile/Mapping/Passes.h"
 #include "attentile/Native/Passes.h"
 #include "attentile/Native/Pipeline.h"
 #include "mlir/InitAllDialects.h"
@@ -24,6 +25,7 @@ int main(int argc, char **argv) {
                   attentile::warp::WarpDialect>();
   mlir::registerAllPasses();
   attentile::registerAttentileLoopsPasses();
+  attentile::registerAttentileMappingPasses();
   attentile::registerAttentileNativePasses();
   attentile::registerNativePipelines();
   return mlir::asMainReturnCode(

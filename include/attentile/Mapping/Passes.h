@@ -1,0 +1,23 @@
+//===- Passes.h - passes from tiles to warps --------------------*- C++ -*-===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef ATTENTILE_MAPPING_PASSES_H
+#define ATTENTILE_MAPPING_PASSES_H
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace attentile {
+
+#define GEN_PASS_DECL
+#include "Mapping/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "Mapping/Passes.h.inc"
+} // namespace attentile
+
+#endif

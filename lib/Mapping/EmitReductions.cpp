@@ -1,0 +1,166 @@
+//===- EmitReductions.cpp - tile-to-warp: reductions ----------------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// An axis that is reduced away takes its digits with it: those of registers
+// are combined within the thread, those of lanes by shuffles, those of warps
+// through shared memory. Lanes and warps that no digit names hold copies and
+// take no part, so nothing is counted twice.
+//
+//===----------------------------------------------------------------------===//
+
+#include "WarpEmitter.h"
+
+using namespace mlir;
+
+namespace attentile {
+
+Value WarpEmitter::combine(attn::ReduceKind kind, Value a, Value b) {
+  bool isFloat = isa<FloatType>(warp::getElementType(a.getType()));
+  switch (kind) {
+  case attn::ReduceKind::Sum:
+    if (isFloat)
+      return arith::AddFOp::create(builder, loc, a, b);
+    return arith::AddIOp::create(builder, loc, a, b);
+  case attn::ReduceKind::Max:
+    if (isFloat)
+      return arith::MaximumFOp::create(builder, loc, a, b);
+    return arith::MaxSIOp::create(builder, loc, a, b);
+  case attn::ReduceKind::Min:
+    if (isFloat)
+      return arith::MinimumFOp::create(builder, loc, a, b);
+    return arith::MinSIOp::create(builder, loc, a, b);
+  case attn::ReduceKind::Ref:
+    return arith::MaxNumFOp::create(builder, loc, a, b);
+  case attn::ReduceKind::Any:
+    return arith::OrIOp::create(builder, loc, a, b);
+  case attn::ReduceKind::All:
+    return arith::AndIOp::create(builder, loc, a, b);
+  }
+  llvm_unreachable("unknown reduction");
+}
+
+LogicalResult WarpEmitter::emitReduce(tile::ReduceOp reduce) {
+  RankedTensorType type = reduce.getOperand().getType();
+  auto fragment = tile::getFragment(type);
+  if (!fragment)
+    return reduce.emitError("expected an operand in registers, got ") << type;
+  tile::Layout layout = fragment.getLayout();
+  SmallVector<unsigned> kept;
+  SmallVector<tile::Digit> dropped;
+  for (auto [i, axis] : llvm::enumerate(tile::getAxes(type)))
+    if (llvm::is_contained(reduce.getOver(), Attribute(axis)))
+      llvm::append_range(dropped, layout.digits(i));
+    else
+      kept.push_back(i);
+  tile::Layout result = layout.slice(kept);
+
+  // Within the thread: a tree, for it has the least dependent steps.
+  SmallVector<SmallVector<Value>> groups(result.registers());
+  for (auto [reg, element] :
+       llvm::enumerate(elements(get(reduce.getOperand())))) {
+    SmallVector<int64_t> whole = layout.positionOf({.reg = int64_t(reg)}), part;
+    for (unsigned axis : kept)
+      part.push_back(whole[axis]);
+    groups[result.placeOf(part).reg].push_back(element);
+  }
+  SmallVector<Value> partial;
+  for (SmallVector<Value> &group : groups) {
+    while (group.size() > 1) {
+      SmallVector<Value> half;
+      for (size_t i = 0; i + 1 < group.size(); i += 2)
+        half.push_back(combine(reduce.getKind(), group[i], group[i + 1]));
+      if (group.size() % 2)
+        half.push_back(group.back());
+      group = std::move(half);
+    }
+    partial.push_back(group.front());
+  }
+  Value vector = fromElements(partial);
+
+  SmallVector<tile::Digit> overWarps;
+  for (const tile::Digit &digit : dropped) {
+    if (digit.unit == tile::Unit::Warp)
+      overWarps.push_back(digit);
+    if (digit.unit != tile::Unit::Lane)
+      continue;
+    if (!llvm::isPowerOf2_64(digit.extent) ||
+        !llvm::isPowerOf2_64(digit.stride))
+      return reduce.emitError("expected lanes in powers of two, got ") << type;
+    for (int64_t mask = digit.stride; mask < digit.stride * digit.extent;
+         mask *= 2)
+      vector = combine(reduce.getKind(), vector,
+                       warp::ShuffleXorOp::create(
+                           builder, loc, vector.getType(), vector, mask));
+  }
+  if (!overWarps.empty())
+    vector = reduceOverWarps(reduce.getKind(), vector, overWarps);
+  if (kept.empty())
+    set(reduce, elements(vector).front());
+  else if (isRenaming(result, tile::getFragment(reduce.getType()).getLayout()))
+    set(reduce, rename(vector, result,
+                       tile::getFragment(reduce.getType()).getLayout()));
+  else
+    return reduce.emitError("expected a result whose layout is a slice of the "
+                            "operand's, got ")
+           << reduce.getType() << " and " << type;
+  return success();
+}
+
+WarpEmitter::Peers WarpEmitter::peersOf(ArrayRef<tile::Digit> digits) {
+  Peers peers;
+  peers.base = warp;
+  for (const tile::Digit &digit : digits) {
+    Value own = threadPart(digit, ThreadUnits::Warp);
+    own = arith::MulIOp::create(builder, loc, own, constant(digit.stride));
+    peers.base = arith::SubIOp::create(builder, loc, peers.base, own);
+    SmallVector<int64_t> next;
+    for (int64_t value = 0; value < digit.extent; ++value)
+      for (int64_t offset : peers.offsets)
+        next.push_back(offset + value * digit.stride);
+    peers.offsets = std::move(next);
+  }
+  return peers;
+}
+
+Value WarpEmitter::reduceOverWarps(attn::ReduceKind kind, Value vector,
+                                   ArrayRef<tile::Digit> digits) {
+  // Registers go in portions, so that the buffer stays small.
+  constexpr int64_t kPortion = 32;
+  int64_t registers = warp::getNumRegisters(vector.getType());
+  int64_t portion = std::min(registers, kPortion);
+  constexpr int64_t lanes = tile::Layout::kLanes;
+  Value buffer = makeBuffer({warps, portion * lanes},
+                            warp::getElementType(vector.getType()));
+  Peers peers = peersOf(digits);
+  SmallVector<Value> values = elements(vector);
+  for (int64_t first = 0; first < registers; first += portion) {
+    int64_t last = std::min(registers, first + portion);
+    // What the buffer held before, in an earlier portion or iteration, has been
+    // read by all.
+    if (first != 0 || isInLoop())
+      warp::BarrierOp::create(builder, loc);
+    for (int64_t reg = first; reg < last; ++reg)
+      warp::StoreSharedOp::create(
+          builder, loc, values[reg], buffer,
+          ValueRange{warp, offset(lane, (reg - first) * lanes)}, Value());
+    warp::BarrierOp::create(builder, loc); // all have written
+    for (int64_t reg = first; reg < last; ++reg) {
+      Value result;
+      for (int64_t peer : peers.offsets) {
+        Value part = warp::LoadSharedOp::create(
+            builder, loc, values[reg].getType(), buffer,
+            ValueRange{offset(peers.base, peer),
+                       offset(lane, (reg - first) * lanes)});
+        result = result ? combine(kind, result, part) : part;
+      }
+      values[reg] = result;
+    }
+  }
+  return fromElements(values);
+}
+
+} // namespace attentile

@@ -1,0 +1,141 @@
+//===- EmitRegisters.cpp - tile-to-warp: moves within a thread ------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "WarpEmitter.h"
+
+using namespace mlir;
+
+namespace attentile {
+
+Value WarpEmitter::gather(Value vector, ArrayRef<int64_t> registers) {
+  int64_t first = registers.front();
+  int64_t count = registers.size();
+  bool consecutive = true;
+  for (auto [i, number] : llvm::enumerate(registers))
+    consecutive &= number == first + int64_t(i);
+  if (!consecutive)
+    return vector::ShuffleOp::create(builder, loc, vector, vector, registers);
+  if (count == warp::getNumRegisters(vector.getType()))
+    return vector;
+  return vector::ExtractStridedSliceOp::create(
+      builder, loc, vector, ArrayRef<int64_t>{first}, ArrayRef<int64_t>{count},
+      ArrayRef<int64_t>{1});
+}
+
+SmallVector<Value> WarpEmitter::elements(Value vector) {
+  return llvm::to_vector_of<Value>(
+      vector::ToElementsOp::create(builder, loc, vector).getResults());
+}
+
+Value WarpEmitter::fromElements(ArrayRef<Value> elements) {
+  auto type =
+      VectorType::get({int64_t(elements.size())}, elements[0].getType());
+  return vector::FromElementsOp::create(builder, loc, type, elements);
+}
+
+Value WarpEmitter::convertFloat(Value value, Type element) {
+  Type from = warp::getElementType(value.getType());
+  if (from == element)
+    return value;
+  Type type = element;
+  if (auto vector = dyn_cast<VectorType>(value.getType()))
+    type = vector.clone(element);
+  if (from.getIntOrFloatBitWidth() < element.getIntOrFloatBitWidth())
+    return arith::ExtFOp::create(builder, loc, type, value);
+  if (from.getIntOrFloatBitWidth() == element.getIntOrFloatBitWidth()) {
+    // f16 and bf16: each holds what the other cannot.
+    return convertFloat(convertFloat(value, builder.getF32Type()), element);
+  }
+  return arith::TruncFOp::create(builder, loc, type, value);
+}
+
+LogicalResult WarpEmitter::emitIndex(tile::IndexOp index) {
+  auto fragment = tile::getFragment(index.getType());
+  if (!fragment)
+    return index.emitError("expected indices in registers, got ")
+           << index.getType();
+  tile::Layout layout = fragment.getLayout();
+  SmallVector<Attribute> relative;
+  for (int64_t reg = 0; reg < layout.registers(); ++reg)
+    relative.push_back(
+        builder.getIndexAttr(layout.positionOf({.reg = reg}).front()));
+  auto type = cast<VectorType>(convertType(index.getType()));
+  Value first = sum(get(index.getBase()), threadPart(layout, 0));
+  Value base = vector::BroadcastOp::create(builder, loc, type, first);
+  Value constants = arith::ConstantOp::create(
+      builder, loc, type, DenseElementsAttr::get(type, relative));
+  set(index, arith::AddIOp::create(builder, loc, base, constants));
+  return success();
+}
+
+/// The axes of `part` as positions in `whole`.
+static SmallVector<unsigned> positionsIn(Type whole, Type part) {
+  SmallVector<unsigned> result;
+  for (StringAttr axis : tile::getAxes(part))
+    result.push_back(*tile::getAxisPosition(whole, axis));
+  return result;
+}
+
+LogicalResult WarpEmitter::emitBroadcast(tile::BroadcastOp broadcast) {
+  auto fragment = tile::getFragment(broadcast.getType());
+  if (!fragment)
+    return broadcast.emitError("expected a broadcast in registers, got ")
+           << broadcast.getType();
+  auto type = cast<VectorType>(convertType(broadcast.getType()));
+  Value operand = get(broadcast.getOperand());
+  Type from = broadcast.getOperand().getType();
+  if (!tile::isTile(from)) {
+    set(broadcast, vector::BroadcastOp::create(builder, loc, type, operand));
+    return success();
+  }
+  // Each register takes the operand's of the same position on its axes.
+  auto fromFragment = tile::getFragment(from);
+  SmallVector<unsigned> axes = positionsIn(broadcast.getType(), from);
+  tile::Layout layout = fragment.getLayout();
+  if (!fromFragment ||
+      !isRenaming(fromFragment.getLayout(), layout.permute(axes)))
+    return broadcast.emitError("expected an operand whose layout is a slice of "
+                               "the result's, got ")
+           << from << " and " << broadcast.getType();
+  SmallVector<int64_t> registers;
+  for (int64_t reg = 0; reg < layout.registers(); ++reg) {
+    SmallVector<int64_t> whole = layout.positionOf({.reg = reg}), part;
+    for (unsigned axis : axes)
+      part.push_back(whole[axis]);
+    registers.push_back(fromFragment.getLayout().placeOf(part).reg);
+  }
+  set(broadcast, gather(operand, registers));
+  return success();
+}
+
+bool WarpEmitter::isRenaming(const tile::Layout &from, const tile::Layout &to) {
+  if (from.rank() != to.rank() || from.registers() != to.registers())
+    return false;
+  // A position is the register's part plus the thread's; so both can be
+  // compared by themselves.
+  for (int64_t warp = 0; warp < warps; ++warp)
+    for (int64_t lane = 0; lane < tile::Layout::kLanes; ++lane)
+      if (from.positionOf({.lane = lane, .warp = warp}) !=
+          to.positionOf({.lane = lane, .warp = warp}))
+        return false;
+  for (int64_t reg = 0; reg < to.registers(); ++reg) {
+    tile::Place place = from.placeOf(to.positionOf({.reg = reg}));
+    if (place.lane != 0 || place.warp != 0)
+      return false;
+  }
+  return true;
+}
+
+Value WarpEmitter::rename(Value vector, const tile::Layout &from,
+                          const tile::Layout &to) {
+  SmallVector<int64_t> registers;
+  for (int64_t reg = 0; reg < to.registers(); ++reg)
+    registers.push_back(from.placeOf(to.positionOf({.reg = reg})).reg);
+  return gather(vector, registers);
+}
+
+} // namespace attentile

@@ -1,0 +1,362 @@
+//===- TileToWarp.cpp - from tiles to what each thread does ---------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Does: every tile.kernel becomes a warp.kernel, tiles in registers vectors of
+// a thread's own, tiles in shared memory buffers. Expects: a layout in every
+// tile's type and `tile.warps` on every kernel (tile-assign-layouts). Leaves:
+// copies that are waited for at once; warp-pipeline-copies moves them ahead.
+// Does not handle: products of tiles of more than two axes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "WarpEmitter.h"
+#include "attentile/Mapping/Passes.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include <limits>
+
+namespace attentile {
+#define GEN_PASS_DEF_TILETOWARP
+#include "Mapping/Passes.h.inc"
+} // namespace attentile
+
+#define DEBUG_TYPE "tile-to-warp"
+
+using namespace mlir;
+
+namespace attentile {
+
+WarpEmitter::WarpEmitter(tile::KernelOp kernel, warp::KernelOp target)
+    : kernel(kernel), target(target), warps(target.getWarps()),
+      builder(OpBuilder::atBlockEnd(&target.getBody().front())),
+      loc(kernel.getLoc()) {
+  for (auto [from, to] : llvm::zip_equal(kernel.getBody().getArguments(),
+                                         target.getBody().getArguments()))
+    set(from, to);
+}
+
+LogicalResult WarpEmitter::emitBody() {
+  lane = warp::LaneIdOp::create(builder, loc, builder.getIndexType());
+  warp = warp::WarpIdOp::create(builder, loc, builder.getIndexType());
+  lastAtTop = warp.getDefiningOp();
+  return emitBlock(kernel.getBody().front());
+}
+
+LogicalResult WarpEmitter::emitBlock(Block &block) {
+  for (Operation &op : block)
+    if (!op.hasTrait<OpTrait::IsTerminator>()) {
+      loc = op.getLoc();
+      if (failed(emit(&op)))
+        return failure();
+    }
+  return success();
+}
+
+LogicalResult WarpEmitter::emit(Operation *op) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](scf::ForOp loop) { return emitFor(loop); })
+      .Case([&](scf::IfOp branch) { return emitIf(branch); })
+      .Case([&](arith::ConstantOp constant) { return emitConstant(constant); })
+      .Case([&](tile::RefOp ref) { return emitRef(ref); })
+      .Case([&](tile::IndexOp index) { return emitIndex(index); })
+      .Case([&](tile::BroadcastOp op) { return emitBroadcast(op); })
+      .Case([&](tile::ReduceOp reduce) { return emitReduce(reduce); })
+      .Case([&](tile::DotOp dot) { return emitDot(dot); })
+      .Case([&](tile::LoadOp load) { return emitLoad(load); })
+      .Case([&](tile::StoreOp store) { return emitStore(store); })
+      .Case([&](tile::ConvertLayoutOp op) { return emitConvert(op); })
+      .Default([&](Operation *other) { return emitElementwise(other); });
+}
+
+//===----------------------------------------------------------------------===//
+// Control flow
+//===----------------------------------------------------------------------===//
+
+/// Fills `to`, whose arguments are mapped already, from a region's block.
+LogicalResult WarpEmitter::moveRegion(Block &from, Block &to) {
+  OpBuilder::InsertionGuard guard(builder);
+  if (!to.empty())
+    to.back().erase(); // the terminator of a region without results
+  builder.setInsertionPointToEnd(&to);
+  if (failed(emitBlock(from)))
+    return failure();
+  SmallVector<Value> yielded;
+  for (Value value : from.getTerminator()->getOperands())
+    yielded.push_back(get(value));
+  scf::YieldOp::create(builder, from.getTerminator()->getLoc(), yielded);
+  return success();
+}
+
+LogicalResult WarpEmitter::emitFor(scf::ForOp loop) {
+  SmallVector<Value> inits;
+  for (Value init : loop.getInitArgs())
+    inits.push_back(get(init));
+  auto made =
+      scf::ForOp::create(builder, loc, get(loop.getLowerBound()),
+                         get(loop.getUpperBound()), get(loop.getStep()), inits);
+  made->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+  for (auto [from, to] : llvm::zip_equal(loop.getBody()->getArguments(),
+                                         made.getBody()->getArguments()))
+    set(from, to);
+  if (failed(moveRegion(*loop.getBody(), *made.getBody())))
+    return failure();
+  for (auto [from, to] : llvm::zip_equal(loop.getResults(), made.getResults()))
+    set(from, to);
+  return success();
+}
+
+LogicalResult WarpEmitter::emitIf(scf::IfOp branch) {
+  SmallVector<Type> types;
+  for (Type type : branch.getResultTypes())
+    types.push_back(convertType(type));
+  bool hasElse = !branch.getElseRegion().empty();
+  auto made = scf::IfOp::create(builder, loc, types, get(branch.getCondition()),
+                                /*addThenBlock=*/true, hasElse);
+  made->setDiscardableAttrs(branch->getDiscardableAttrDictionary());
+  if (failed(moveRegion(*branch.thenBlock(), *made.thenBlock())))
+    return failure();
+  if (hasElse && failed(moveRegion(*branch.elseBlock(), *made.elseBlock())))
+    return failure();
+  for (auto [from, to] :
+       llvm::zip_equal(branch.getResults(), made.getResults()))
+    set(from, to);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Elementwise operations
+//===----------------------------------------------------------------------===//
+
+LogicalResult WarpEmitter::emitConstant(arith::ConstantOp constant) {
+  if (!tile::isTile(constant.getType())) {
+    builder.clone(*constant, mapping);
+    return success();
+  }
+  auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
+  if (!dense || !dense.isSplat())
+    return constant.emitError("expected a constant tile of one value, got "
+                              "several");
+  auto type = cast<VectorType>(convertType(constant.getType()));
+  set(constant,
+      arith::ConstantOp::create(
+          builder, loc, type,
+          DenseElementsAttr::get(type, dense.getSplatValue<Attribute>())));
+  return success();
+}
+
+LogicalResult WarpEmitter::emitRef(tile::RefOp ref) {
+  Value operand = get(ref.getOperand());
+  Type type = operand.getType();
+  auto splat = [&](double value) -> Value {
+    Attribute attr = builder.getF32FloatAttr(value);
+    if (auto vector = dyn_cast<VectorType>(type))
+      attr = DenseElementsAttr::get(vector, attr);
+    return arith::ConstantOp::create(builder, loc, cast<TypedAttr>(attr));
+  };
+  Value lowest = splat(-std::numeric_limits<double>::infinity());
+  Value unseen = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ,
+                                       operand, lowest);
+  set(ref, arith::SelectOp::create(builder, loc, unseen, splat(0), operand));
+  return success();
+}
+
+LogicalResult WarpEmitter::emitElementwise(Operation *op) {
+  if (op->getNumRegions() != 0 ||
+      !isa_and_nonnull<arith::ArithDialect, math::MathDialect,
+                       attn::AttnDialect>(op->getDialect()))
+    return op->emitError("expected an operation that tile-to-warp knows, got ")
+           << op->getName();
+  for (Type type : op->getResultTypes())
+    if (tile::getShared(type))
+      return op->emitError("expected elementwise work in registers, got ")
+             << type;
+  Operation *made = op->clone(mapping);
+  for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+    made->setOperand(i, get(operand));
+  for (auto [from, to] :
+       llvm::zip_equal(op->getResults(), made->getResults())) {
+    to.setType(convertType(from.getType()));
+    set(from, to);
+  }
+  builder.insert(made);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// What all families use
+//===----------------------------------------------------------------------===//
+
+Type WarpEmitter::convertType(Type type) {
+  if (tile::FragmentAttr fragment = tile::getFragment(type))
+    return VectorType::get({fragment.getLayout().registers()},
+                           tile::getElementType(type));
+  if (tile::SharedAttr shared = tile::getShared(type))
+    return warp::BufferType::get(type.getContext(),
+                                 cast<RankedTensorType>(type).getShape(),
+                                 tile::getElementType(type), shared, 0);
+  return type;
+}
+
+Value WarpEmitter::get(Value value) {
+  if (Value emitted = mapping.lookupOrNull(value))
+    return emitted;
+  // A constant tile of the program, outside the kernel.
+  auto constant = value.getDefiningOp<arith::ConstantOp>();
+  if (!constant || !tile::isTile(value.getType()))
+    return value;
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointAfter(lastAtTop);
+  if (failed(emitConstant(constant)))
+    return value;
+  lastAtTop = mapping.lookup(value).getDefiningOp();
+  return mapping.lookup(value);
+}
+
+Value WarpEmitter::constant(int64_t value) {
+  return arith::ConstantIndexOp::create(builder, loc, value);
+}
+
+Value WarpEmitter::sum(Value a, Value b) {
+  if (!a || !b)
+    return a ? a : b;
+  return arith::AddIOp::create(builder, loc, a, b);
+}
+
+Value WarpEmitter::offset(Value value, int64_t offset) {
+  if (value && offset == 0)
+    return value;
+  return sum(value, constant(offset));
+}
+
+/// id / stride % extent, of an id below `end`.
+static Value extractDigit(OpBuilder &builder, Location loc, Value id,
+                          int64_t stride, int64_t extent, int64_t end) {
+  auto number = [&](int64_t n) {
+    return arith::ConstantIndexOp::create(builder, loc, n);
+  };
+  if (stride != 1)
+    id = arith::DivUIOp::create(builder, loc, id, number(stride));
+  if (stride * extent < end)
+    id = arith::RemUIOp::create(builder, loc, id, number(extent));
+  return id;
+}
+
+Value WarpEmitter::threadPart(ArrayRef<tile::Digit> digits, ThreadUnits units) {
+  std::string key = std::to_string(int(units));
+  for (const tile::Digit &digit : digits)
+    key += ";" + std::to_string(digit.extent) +
+           tile::stringifyUnit(digit.unit).str() + std::to_string(digit.stride);
+  auto [entry, isNew] = threadParts.try_emplace(key);
+  if (!isNew)
+    return entry->second;
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointAfter(lastAtTop);
+  Value result;
+  int64_t worth = 1;
+  for (const tile::Digit &digit : digits) {
+    bool isLane = digit.unit == tile::Unit::Lane;
+    bool isWarp = digit.unit == tile::Unit::Warp;
+    if ((isLane && units != ThreadUnits::Warp) ||
+        (isWarp && units != ThreadUnits::Lane)) {
+      Value value =
+          extractDigit(builder, loc, isLane ? lane : warp, digit.stride,
+                       digit.extent, isLane ? tile::Layout::kLanes : warps);
+      if (worth != 1)
+        value = arith::MulIOp::create(builder, loc, value, constant(worth));
+      result = sum(result, value);
+    }
+    worth *= digit.extent;
+  }
+  if (result && builder.getInsertionPoint() != builder.getBlock()->begin())
+    lastAtTop = &*std::prev(builder.getInsertionPoint());
+  return entry->second = result;
+}
+
+Value WarpEmitter::isFirstHolder(const tile::Layout &layout) {
+  Value result;
+  auto require = [&](Value id, int64_t stride, int64_t extent, int64_t end) {
+    Value digit = extractDigit(builder, loc, id, stride, extent, end);
+    Value zero = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                       digit, constant(0));
+    result = result ? arith::AndIOp::create(builder, loc, result, zero) : zero;
+  };
+  for (auto [unit, id, end] :
+       {std::tuple(tile::Unit::Lane, lane, tile::Layout::kLanes),
+        std::tuple(tile::Unit::Warp, warp, warps)}) {
+    SmallVector<std::pair<int64_t, int64_t>> named; // stride, extent
+    for (const tile::Layout::Digits &axis : layout.allDigits())
+      for (const tile::Digit &digit : axis)
+        if (digit.unit == unit)
+          named.push_back({digit.stride, digit.extent});
+    named.push_back({end, 1});
+    llvm::sort(named);
+    int64_t covered = 1;
+    for (auto [stride, extent] : named) {
+      if (stride > covered)
+        require(id, covered, stride / covered, end);
+      covered = stride * extent;
+    }
+  }
+  return result;
+}
+
+bool WarpEmitter::isInLoop() {
+  return isa<scf::ForOp>(builder.getBlock()->getParentOp()) ||
+         builder.getBlock()->getParentOp()->getParentOfType<scf::ForOp>();
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct TileToWarp : impl::TileToWarpBase<TileToWarp> {
+  using TileToWarpBase::TileToWarpBase;
+
+  void runOnOperation() override {
+    SmallVector<tile::KernelOp> kernels;
+    getOperation()->walk([&](tile::KernelOp op) { kernels.push_back(op); });
+    for (tile::KernelOp kernel : kernels)
+      if (failed(convert(kernel)))
+        return signalPassFailure();
+  }
+
+  LogicalResult convert(tile::KernelOp kernel) {
+    auto warps = kernel->getAttrOfType<tile::WarpsAttr>("tile.warps");
+    if (!warps)
+      return kernel.emitError("expected `tile.warps`, as tile-partition-warps "
+                              "leaves it");
+    WalkResult hasLayouts = kernel->walk([&](Operation *op) {
+      for (Type type : op->getResultTypes())
+        if (tile::isTile(type) && !tile::getLayout(type)) {
+          op->emitError("expected a layout in the tile's type, got ") << type;
+          return WalkResult::interrupt();
+        }
+      return WalkResult::advance();
+    });
+    if (hasLayouts.wasInterrupted())
+      return failure();
+    OpBuilder builder(kernel);
+    auto target = warp::KernelOp::create(
+        builder, kernel.getLoc(), kernel.getName(), kernel.getIds(),
+        kernel.getBounds(), warps.getCount(), /*shared_bytes=*/nullptr);
+    Block &body = target.getBody().emplaceBlock();
+    for (BlockArgument id : kernel.getBody().getArguments())
+      body.addArgument(id.getType(), id.getLoc());
+    for (NamedAttribute attr : kernel->getDiscardableAttrs())
+      if (attr.getName() != "tile.warps")
+        target->setDiscardableAttr(attr.getName(), attr.getValue());
+    if (failed(WarpEmitter(kernel, target).emitBody()))
+      return failure();
+    kernel.erase();
+    return success();
+  }
+};
+
+} // namespace
+} // namespace attentile

@@ -1,0 +1,156 @@
+//===- WarpEmitter.h - one kernel's tiles as registers and buffers -*- C++
+//-*-===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The state of tile-to-warp: what each value of the tile level has become. A
+// tile in a fragment layout is a vector of this thread's registers, one in a
+// shared layout a buffer. Each family of operations has a file of its own.
+//
+// Where a register's element lies is a sum: of a constant that the register's
+// number gives, and of a part that the thread's lane and warp give, the same
+// for all registers (Tile/Layout.h). "Relative" positions below are those of
+// lane 0 of warp 0.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ATTENTILE_LIB_MAPPING_WARPEMITTER_H
+#define ATTENTILE_LIB_MAPPING_WARPEMITTER_H
+
+#include "Warp/Warp.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace attentile {
+
+/// A part of the thread's position: from its lane, its warp, or both.
+enum class ThreadUnits { Lane, Warp, Both };
+
+class WarpEmitter {
+public:
+  /// Fills the empty body of `target`, whose region arguments are those of
+  /// `kernel`.
+  WarpEmitter(tile::KernelOp kernel, warp::KernelOp target);
+  mlir::LogicalResult emitBody();
+
+private:
+  // TileToWarp.cpp: control flow and elementwise operations.
+  mlir::LogicalResult emitBlock(mlir::Block &block);
+  mlir::LogicalResult emit(mlir::Operation *op);
+  mlir::LogicalResult emitFor(mlir::scf::ForOp loop);
+  mlir::LogicalResult emitIf(mlir::scf::IfOp branch);
+  mlir::LogicalResult emitElementwise(mlir::Operation *op);
+  mlir::LogicalResult emitConstant(mlir::arith::ConstantOp constant);
+  mlir::LogicalResult emitRef(tile::RefOp ref);
+  mlir::LogicalResult moveRegion(mlir::Block &from, mlir::Block &to);
+
+  // EmitRegisters.cpp: moves that stay within a thread.
+  mlir::LogicalResult emitIndex(tile::IndexOp index);
+  mlir::LogicalResult emitBroadcast(tile::BroadcastOp broadcast);
+  /// Whether `to` names the same elements in each thread, in other registers.
+  bool isRenaming(const tile::Layout &from, const tile::Layout &to);
+  mlir::Value rename(mlir::Value vector, const tile::Layout &from,
+                     const tile::Layout &to);
+
+  // EmitReductions.cpp
+  mlir::LogicalResult emitReduce(tile::ReduceOp reduce);
+  mlir::Value combine(attn::ReduceKind kind, mlir::Value a, mlir::Value b);
+  /// Combines what warps that differ in `digits` hold, each of them in the
+  /// same order; all get the result.
+  mlir::Value reduceOverWarps(attn::ReduceKind kind, mlir::Value vector,
+                              llvm::ArrayRef<tile::Digit> digits);
+
+  // EmitProducts.cpp
+  mlir::LogicalResult emitDot(tile::DotOp dot);
+
+  // EmitTransfers.cpp: tensors.
+  mlir::LogicalResult emitLoad(tile::LoadOp load);
+  mlir::LogicalResult emitLoadToShared(tile::LoadOp load);
+  mlir::LogicalResult emitStore(tile::StoreOp store);
+
+  // EmitShared.cpp: registers and shared memory.
+  mlir::LogicalResult emitConvert(tile::ConvertLayoutOp convert);
+  void storeToShared(mlir::Value vector, mlir::RankedTensorType type,
+                     mlir::Value buffer);
+  mlir::Value loadFromShared(mlir::Value buffer, mlir::RankedTensorType type);
+  mlir::Value loadMatrices(mlir::Value buffer, mlir::RankedTensorType type);
+  mlir::Value makeBuffer(mlir::RankedTensorType type);
+  /// Plain rows, without permutation.
+  mlir::Value makeBuffer(llvm::ArrayRef<int64_t> shape, mlir::Type element);
+
+  /// The warps that differ from this one in `digits`, itself included: `base`,
+  /// the one where they are 0, plus each of `offsets`; the same for all of
+  /// them.
+  struct Peers {
+    mlir::Value base;
+    llvm::SmallVector<int64_t> offsets{0};
+  };
+  Peers peersOf(llvm::ArrayRef<tile::Digit> digits);
+
+  friend class ProductEmitter;
+  friend class TensorAccess;
+
+  //===--------------------------------------------------------------------===//
+  // What all of them use
+  //===--------------------------------------------------------------------===//
+
+  /// What a value has become.
+  mlir::Value get(mlir::Value value);
+  void set(mlir::Value value, mlir::Value emitted) {
+    mapping.map(value, emitted);
+  }
+  /// What a type becomes.
+  mlir::Type convertType(mlir::Type type);
+
+  mlir::Value constant(int64_t value);
+  /// value + offset; `value` may be null, for 0.
+  mlir::Value offset(mlir::Value value, int64_t offset);
+  /// a + b, each of which may be null.
+  mlir::Value sum(mlir::Value a, mlir::Value b);
+
+  /// The part of the thread's position on an axis that `units` give, or null
+  /// where it is always 0. Computed once, at the kernel's top.
+  mlir::Value threadPart(llvm::ArrayRef<tile::Digit> digits, ThreadUnits units);
+  mlir::Value threadPart(const tile::Layout &layout, unsigned axis,
+                         ThreadUnits units = ThreadUnits::Both) {
+    return threadPart(layout.digits(axis), units);
+  }
+  /// Whether this thread is the first of those that hold copies of its
+  /// elements, or null where each has its own. A scalar's layout has no axes.
+  mlir::Value isFirstHolder(const tile::Layout &layout);
+
+  /// Registers of a vector, as a vector.
+  mlir::Value gather(mlir::Value vector, llvm::ArrayRef<int64_t> registers);
+  llvm::SmallVector<mlir::Value> elements(mlir::Value vector);
+  mlir::Value fromElements(llvm::ArrayRef<mlir::Value> elements);
+  /// The operand's elements converted to another float type.
+  mlir::Value convertFloat(mlir::Value value, mlir::Type element);
+
+  bool isInLoop();
+
+  tile::KernelOp kernel;
+  warp::KernelOp target;
+  int64_t warps;
+  mlir::OpBuilder builder;
+  mlir::Location loc;
+  mlir::IRMapping mapping;
+  /// At the kernel's top: buffers and what depends on the thread alone.
+  mlir::Operation *lastAtTop = nullptr;
+  mlir::Value lane, warp;
+  llvm::StringMap<mlir::Value> threadParts;
+};
+
+/// Whether each 16 x 8 block of a tile is held as matrix instructions leave it:
+/// four consecutive registers, positions (g, 2 t), (g, 2 t + 1) and both of row
+/// g + 8, with the rows on `rowAxis`.
+bool isAccumulator(const tile::Layout &layout, unsigned rowAxis);
+
+/// Whether an index is known to be a multiple of `factor`.
+bool isMultipleOf(mlir::Value index, int64_t factor);
+
+} // namespace attentile
+
+#endif
