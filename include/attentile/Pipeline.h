@@ -26,6 +26,9 @@ struct PipelineOptions {
   std::vector<std::string> disabledPasses;
   /// FlashAttention-1's form: the sums are normalised at each step.
   bool normalizeEachStep = false;
+  /// FlashAttention-1's grid: one program for a batch and head, in which a loop
+  /// goes over the tiles that otherwise have a program each.
+  bool programPerHead = false;
   /// Sizes of tiles, each as `m=64`; those that are not named are the
   /// schedule's or the compiler's.
   std::vector<std::string> tileSizes;

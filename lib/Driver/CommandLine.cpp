@@ -102,6 +102,11 @@ struct CommonFlags {
       "normalize", cl::value_desc("late|each-step"), cl::init("late"),
       cl::desc("When sums are normalised: FlashAttention-2's way or -1's"),
       cl::cat(category)};
+  cl::opt<std::string> programs{
+      "programs", cl::value_desc("tile|head"), cl::init("tile"),
+      cl::desc(
+          "A program for each tile, or one that loops over a head's tiles"),
+      cl::cat(category)};
   cl::list<std::string> tile{
       "tile", cl::value_desc("AXIS=SIZE,..."), cl::CommaSeparated,
       cl::desc("Sizes of the tiles: m=64,n=32"), cl::cat(category)};
@@ -217,6 +222,11 @@ bool CommonFlags::finish(CommonOptions &options) const {
               "'");
     return false;
   }
+  if (programs != "tile" && programs != "head") {
+    wrongCall("expected --programs=tile or head, got '" + programs + "'");
+    return false;
+  }
+  options.pipeline.programPerHead = programs == "head";
   options.pipeline.normalizeEachStep = normalize == "each-step";
   for (const std::string &text : tile) {
     auto [axis, size] = StringRef(text).split('=');

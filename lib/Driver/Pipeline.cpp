@@ -96,6 +96,9 @@ static void buildLoopStage(OpPassManager &pm, const PipelineOptions &options) {
     pm.addPass(createTileFoldExp2());
     simplify(pm, options);
   }
+  // Before invariants move: what all tiles of a head share leaves the new loop.
+  if (options.programPerHead)
+    pm.addPass(createTileSequencePrograms());
   if (options.isEnabled("loop-invariant-code-motion"))
     pm.addPass(createLoopInvariantCodeMotionPass());
   pm.addPass(createTileVerify());

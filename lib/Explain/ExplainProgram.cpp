@@ -138,7 +138,8 @@ llvm::Error Counter::loop(scf::ForOp loop, double times) {
   }
   auto [from, to, step] = bounds;
   int64_t count = to > from ? llvm::divideCeil(to - from, step) : 0;
-  if (loop->hasAttr("tile.axis")) {
+  // A loop without results goes over programs or outputs: no reduction's blocks.
+  if (loop->hasAttr("tile.axis") && loop.getNumResults() > 0) {
     auto blocks = loop->getAttrOfType<tile::BlockClassAttr>("tile.blocks");
     bool masked = blocks && blocks.getValue() == tile::BlockClass::Partial;
     figures.blocks += times * count;

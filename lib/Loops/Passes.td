@@ -240,6 +240,25 @@ def TileFoldExp2 : Pass<"tile-fold-exp2"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 
+def TileSequencePrograms : Pass<"tile-sequence-programs"> {
+  let summary = "one program for a batch and head instead of one for each of its tiles";
+  let description = [{
+    The programs along a grid's last axis become a loop in one program: how
+    FlashAttention-1 divides the work, fewer and longer programs that load what
+    they share once. Only on request (`--programs=head`).
+
+    ```mlir
+    // before                                            // after
+    tile.kernel @k grid(%b < %B, %h < %H, %i < %n) {     tile.kernel @k grid(%b < %B, %h < %H) {
+      ...                                                  scf.for %i = %c0 to %n step %c1 {
+    }                                                        ...
+                                                           } {tile.axis = "i"}
+                                                         }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def TileVerify : Pass<"tile-verify"> {
   let summary = "checks what must hold of the tile level";
   let description = [{

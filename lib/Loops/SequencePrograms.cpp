@@ -1,0 +1,61 @@
+//===- SequencePrograms.cpp - fewer programs, each with a loop ------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Does: the programs along a grid's last axis become one program that runs them
+// in a loop. Expects: tile.kernel. Leaves: a grid with an axis less, and a loop
+// named as the axis around the whole body. Does not handle: grids of one axis
+// stay as they are where they have none to lose.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Tile/Tile.h"
+#include "attentile/Loops/Passes.h"
+
+namespace attentile {
+#define GEN_PASS_DEF_TILESEQUENCEPROGRAMS
+#include "Loops/Passes.h.inc"
+} // namespace attentile
+
+using namespace mlir;
+
+namespace attentile {
+namespace {
+
+void sequence(tile::KernelOp kernel) {
+  if (kernel.getBounds().empty())
+    return;
+  Block &body = kernel.getBody().front();
+  BlockArgument id = body.getArguments().back();
+  Value bound = kernel.getBounds().back();
+  auto name = cast<StringAttr>(kernel.getIds().getValue().back());
+
+  SmallVector<Operation *> moved;
+  for (Operation &op : body)
+    moved.push_back(&op);
+  OpBuilder builder = OpBuilder::atBlockBegin(&body);
+  Location loc = kernel.getLoc();
+  Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+  auto loop = scf::ForOp::create(builder, loc, zero, bound, one);
+  loop->setAttr("tile.axis", name);
+  for (Operation *op : moved)
+    op->moveBefore(loop.getBody()->getTerminator());
+
+  id.replaceAllUsesWith(loop.getInductionVar());
+  body.eraseArgument(id.getArgNumber());
+  kernel.getBoundsMutable().erase(kernel.getBounds().size() - 1);
+  kernel.setIdsAttr(
+      builder.getArrayAttr(kernel.getIds().getValue().drop_back()));
+}
+
+struct TileSequencePrograms
+    : impl::TileSequenceProgramsBase<TileSequencePrograms> {
+  void runOnOperation() override { getOperation()->walk(sequence); }
+};
+
+} // namespace
+} // namespace attentile
