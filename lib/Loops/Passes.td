@@ -240,6 +240,25 @@ def TileFoldExp2 : Pass<"tile-fold-exp2"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 
+def TileOrderPrograms : Pass<"tile-order-programs"> {
+  let summary = "the longest programs of a grid start first";
+  let description = [{
+    A GPU starts programs in the order of their numbers. Under a causal mask
+    those of the last rows run longest: started last, they would run on alone
+    when all others have ended. Where a loop's end rises along the grid's last
+    axis, that axis is counted from its end.
+
+    ```mlir
+    // before                                     // after
+    tile.kernel @k grid(%h < %H, %i < %n) {       tile.kernel @k grid(%h < %H, %i < %n) {
+      %m0 = arith.muli %i, %c64 : index             %r = (%n - 1) - %i
+      ...                                           %m0 = arith.muli %r, %c64 : index
+      scf.for %n0 = %c0 to %end step %c64 ...       ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def TileSequencePrograms : Pass<"tile-sequence-programs"> {
   let summary = "one program for a batch and head instead of one for each of its tiles";
   let description = [{

@@ -1,0 +1,111 @@
+//===- OrderPrograms.cpp - the longest programs first ---------------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Does: where the end of a loop grows along the grid's last axis, the programs
+// of that axis run from its end on, so that what starts last is short. Expects:
+// tile.kernel with loop bounds. Leaves: the same programs under other numbers.
+// Does not handle: bounds that are not monotone in the coordinate; those stay.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Tile/Tile.h"
+#include "attentile/Loops/Passes.h"
+#include "mlir/IR/Matchers.h"
+
+namespace attentile {
+#define GEN_PASS_DEF_TILEORDERPROGRAMS
+#include "Loops/Passes.h.inc"
+} // namespace attentile
+
+using namespace mlir;
+
+namespace attentile {
+namespace {
+
+/// How a value changes as the coordinate grows.
+enum class Trend { Constant, Rises, Falls, Unknown };
+
+Trend negate(Trend trend) {
+  return trend == Trend::Rises   ? Trend::Falls
+         : trend == Trend::Falls ? Trend::Rises
+                                 : trend;
+}
+
+/// Of a function that rises with both operands.
+Trend join(Trend a, Trend b) {
+  if (a == Trend::Constant || a == b)
+    return b;
+  return b == Trend::Constant ? a : Trend::Unknown;
+}
+
+class Trends {
+public:
+  explicit Trends(Value id) : known{{id, Trend::Rises}} {}
+
+  Trend of(Value value) {
+    if (auto found = known.find(value); found != known.end())
+      return found->second;
+    Trend trend = find(value.getDefiningOp());
+    known[value] = trend;
+    return trend;
+  }
+
+private:
+  Trend find(Operation *op);
+
+  llvm::DenseMap<Value, Trend> known;
+};
+
+Trend Trends::find(Operation *op) {
+  if (!op) // an argument of the program, another coordinate
+    return Trend::Constant;
+  SmallVector<Trend> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(of(operand));
+  if (llvm::all_of(operands, [](Trend t) { return t == Trend::Constant; }))
+    return op->getNumRegions() == 0 ? Trend::Constant : Trend::Unknown;
+  if (isa<arith::AddIOp, arith::MinSIOp, arith::MaxSIOp>(op))
+    return join(operands[0], operands[1]);
+  if (isa<arith::SubIOp>(op))
+    return join(operands[0], negate(operands[1]));
+  // Times or by a positive constant.
+  APInt factor;
+  if (isa<arith::MulIOp, arith::DivUIOp, arith::DivSIOp, arith::CeilDivSIOp,
+          attn::FloorDivOp>(op) &&
+      matchPattern(op->getOperand(1), m_ConstantInt(&factor)) &&
+      factor.isStrictlyPositive())
+    return operands[0];
+  return Trend::Unknown;
+}
+
+void order(tile::KernelOp kernel) {
+  if (kernel.getBounds().empty())
+    return;
+  Block &body = kernel.getBody().front();
+  BlockArgument id = body.getArguments().back();
+  // Chained loops end where the last one of them does.
+  Trends trends(id);
+  bool rises = llvm::any_of(body.getOps<scf::ForOp>(), [&](scf::ForOp loop) {
+    return trends.of(loop.getUpperBound()) == Trend::Rises;
+  });
+  if (!rises)
+    return;
+  OpBuilder builder = OpBuilder::atBlockBegin(&body);
+  Location loc = kernel.getLoc();
+  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+  Value last =
+      arith::SubIOp::create(builder, loc, kernel.getBounds().back(), one);
+  auto reversed = arith::SubIOp::create(builder, loc, last, id);
+  id.replaceAllUsesExcept(reversed, reversed);
+}
+
+struct TileOrderPrograms : impl::TileOrderProgramsBase<TileOrderPrograms> {
+  void runOnOperation() override { getOperation()->walk(order); }
+};
+
+} // namespace
+} // namespace attentile
