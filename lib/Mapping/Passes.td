@@ -41,3 +41,27 @@ def TileToWarp : Pass<"tile-to-warp"> {
   let dependentDialects = ["::attentile::warp::WarpDialect", "::mlir::arith::ArithDialect",
     "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
 }
+
+def WarpDeferSums : Pass<"warp-defer-sums"> {
+  let summary = "lanes keep parts of a running sum and meet after the loop";
+  let description = [{
+    A softmax's row sum is rescaled in each iteration and the tile's sum is
+    added, for which the four lanes that share a row exchange what they have.
+    As the factor is the same in all of them, each may keep its own part:
+
+    ```mlir
+    // before                                     // after
+    %l1 = scf.for ... iter_args(%l = %zero) {     %l1 = scf.for ... iter_args(%l = %zero) {
+      %t1 = %t + warp.shuffle_xor %t, 1             %x = arith.mulf %l, %a
+      %t2 = %t1 + warp.shuffle_xor %t1, 2           %y = arith.addf %x, %t
+      %x = arith.mulf %l, %a                        scf.yield %y
+      %y = arith.addf %x, %t2                     }
+      scf.yield %y                                %t1 = %l1 + warp.shuffle_xor %l1, 1
+    }                                             %t2 = %t1 + warp.shuffle_xor %t1, 2
+    ```
+
+    That the factor is the same in the lanes is shown, not assumed: it follows
+    from values that were combined over the same lanes.
+  }];
+  let dependentDialects = ["::attentile::warp::WarpDialect", "::mlir::arith::ArithDialect"];
+}

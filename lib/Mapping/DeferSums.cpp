@@ -1,0 +1,197 @@
+//===- DeferSums.cpp - lanes meet after the loop --------------------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Does: a running sum to which each iteration adds a sum over lanes is kept as
+// a part in each lane, and the lanes are added once, after the loop. Expects:
+// warp.kernel as tile-to-warp leaves it. Leaves: no exchange between lanes for
+// such sums in the loop. Does not handle: sums that the loop itself uses
+// otherwise, inits other than 0 and such a sum of the loop before.
+//
+//===----------------------------------------------------------------------===//
+
+#include "LaneInvariance.h"
+#include "Warp/Warp.h"
+#include "attentile/Mapping/Passes.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace attentile {
+#define GEN_PASS_DEF_WARPDEFERSUMS
+#include "Mapping/Passes.h.inc"
+} // namespace attentile
+
+using namespace mlir;
+
+namespace attentile {
+namespace {
+
+// A carried value is linear in itself and in sums over lanes:
+//
+//   next = carried * c + sum over lanes of t       (c the same in all lanes)
+//
+// so it is the sum over lanes of parts that follow the same recurrence with t
+// in place of its sum. c = exp(old - new maximum) is such a factor. A choice
+// between two such forms, by a condition that is the same in all lanes, is one.
+class Recurrence {
+public:
+  Recurrence(scf::ForOp loop, unsigned number)
+      : loop(loop), carried(loop.getRegionIterArg(number)),
+        next(loop.getYieldedValues()[number]) {}
+
+  /// Whether it has that form, with a sum over lanes in it.
+  bool match();
+  /// Replaces the sums by their parts; the loop's result is then a part.
+  void rewrite();
+  ArrayRef<int64_t> getMasks() const { return masks; }
+
+private:
+  bool isLinear(Value value);
+  bool isInvariant(Value value);
+
+  scf::ForOp loop;
+  Value carried, next;
+  SmallVector<int64_t> masks;
+  llvm::SetVector<Value> inner; // the recurrence's own values
+  SmallVector<std::pair<OpOperand *, Value>> parts;
+};
+
+bool isZero(Value value) { return matchPattern(value, m_AnyZeroFloat()); }
+
+bool Recurrence::isInvariant(Value value) {
+  return llvm::all_of(
+      masks, [&](int64_t mask) { return LaneInvariance(mask).holds(value); });
+}
+
+bool Recurrence::isLinear(Value value) {
+  if (value == carried || isZero(value) || inner.contains(value))
+    return true;
+  Operation *op = value.getDefiningOp();
+  if (!op || !loop->isProperAncestor(op) ||
+      !isa<arith::AddFOp, arith::MulFOp, scf::IfOp>(op))
+    return false;
+  auto enter = [&](OpOperand &operand) {
+    if (std::optional<LaneSum> sum = matchLaneSum(operand.get())) {
+      if (!masks.empty() && masks != sum->masks)
+        return false;
+      masks = sum->masks;
+      parts.push_back({&operand, sum->part});
+      return true;
+    }
+    return isLinear(operand.get());
+  };
+  auto isForm = [&] {
+    if (auto choice = dyn_cast<scf::IfOp>(op)) {
+      unsigned number = cast<OpResult>(value).getResultNumber();
+      return enter(choice.thenYield()->getOpOperand(number)) &&
+             enter(choice.elseYield()->getOpOperand(number));
+    }
+    // Of a product the other factor is looked at when the masks are known.
+    if (isa<arith::MulFOp>(op))
+      return isLinear(op->getOperand(0)) || isLinear(op->getOperand(1));
+    return enter(op->getOpOperand(0)) && enter(op->getOpOperand(1));
+  };
+  return isForm() && inner.insert(value);
+}
+
+bool Recurrence::match() {
+  if (!isa<FloatType>(getElementTypeOrSelf(carried.getType())) ||
+      !isLinear(next) || masks.empty())
+    return false;
+  for (Value value : inner) {
+    Operation *op = value.getDefiningOp();
+    if (isa<arith::MulFOp>(op)) {
+      bool first =
+          op->getOperand(0) == carried || inner.contains(op->getOperand(0));
+      if (!isInvariant(op->getOperand(first ? 1 : 0)))
+        return false;
+    }
+    if (auto choice = dyn_cast<scf::IfOp>(op))
+      if (!isInvariant(choice.getCondition()))
+        return false;
+  }
+  // Nothing else may see the parts.
+  auto isOwn = [&](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (auto yield = dyn_cast<scf::YieldOp>(user)) {
+      Operation *parent = yield->getParentOp();
+      Value result = parent == loop
+                         ? next
+                         : Value(parent->getResult(use.getOperandNumber()));
+      return parent == loop ? use.get() == next : inner.contains(result);
+    }
+    return user->getNumResults() == 1 && inner.contains(user->getResult(0));
+  };
+  if (!llvm::all_of(carried.getUses(), isOwn))
+    return false;
+  return llvm::all_of(
+      inner, [&](Value value) { return llvm::all_of(value.getUses(), isOwn); });
+}
+
+void Recurrence::rewrite() {
+  for (auto [operand, part] : parts) {
+    // The exchange goes with its last use: sum and shuffle in turn.
+    SmallVector<Value> unused{operand->get()};
+    operand->set(part);
+    while (!unused.empty()) {
+      Operation *op = unused.pop_back_val().getDefiningOp();
+      if (!op || !isOpTriviallyDead(op))
+        continue;
+      llvm::append_range(unused, op->getOperands());
+      op->erase();
+    }
+  }
+}
+
+/// The sum of a value over lanes.
+Value addLanes(OpBuilder &builder, Location loc, Value value,
+               ArrayRef<int64_t> masks) {
+  for (int64_t mask : masks) {
+    Value other =
+        warp::ShuffleXorOp::create(builder, loc, value.getType(), value, mask);
+    value = arith::AddFOp::create(builder, loc, value, other);
+  }
+  return value;
+}
+
+void deferSums(scf::ForOp loop) {
+  for (unsigned number = 0; number < loop.getNumResults(); ++number) {
+    OpOperand &init = loop.getInitsMutable()[number];
+    std::optional<LaneSum> before = matchLaneSum(init.get());
+    if (!before && !isZero(init.get()))
+      continue;
+    Recurrence recurrence(loop, number);
+    if (!recurrence.match() ||
+        (before && ArrayRef(before->masks) != recurrence.getMasks()))
+      continue;
+    recurrence.rewrite();
+    if (before)
+      init.set(before->part);
+    OpBuilder builder(loop->getContext());
+    builder.setInsertionPointAfter(loop);
+    Value result = loop.getResult(number);
+    SmallVector<OpOperand *> uses;
+    for (OpOperand &use : result.getUses())
+      uses.push_back(&use);
+    Value total =
+        addLanes(builder, loop.getLoc(), result, recurrence.getMasks());
+    for (OpOperand *use : uses)
+      use->set(total);
+  }
+}
+
+struct WarpDeferSums : impl::WarpDeferSumsBase<WarpDeferSums> {
+  void runOnOperation() override {
+    getOperation()->walk([](warp::KernelOp kernel) {
+      // In order: a loop goes on with what the one before it has left.
+      kernel->walk<WalkOrder::PreOrder>(
+          [](scf::ForOp loop) { deferSums(loop); });
+    });
+  }
+};
+
+} // namespace
+} // namespace attentile

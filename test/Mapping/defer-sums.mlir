@@ -1,0 +1,102 @@
+// RUN: attentile-opt %s --warp-defer-sums | FileCheck %s
+
+tile.program @p sizes(%N) ins(%X: f32[N]) outs(%Y: f32[N]) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0.0 : f32
+  %ninf = arith.constant 0xFF800000 : f32
+  // Two chained loops, each rescaling by the maximum's factor: one exchange after the second.
+  // CHECK-LABEL: warp.kernel @chained
+  // CHECK: scf.for
+  // CHECK-COUNT-2: warp.shuffle_xor
+  // CHECK-NOT: warp.shuffle_xor
+  // CHECK: scf.yield
+  // CHECK: %[[SECOND:.*]]:2 = scf.for {{.*}}iter_args(%{{.*}} = %[[FIRST:.*]]#0, %{{.*}} = %[[FIRST]]#1)
+  // CHECK-COUNT-2: warp.shuffle_xor
+  // CHECK-NOT: warp.shuffle_xor
+  // CHECK: scf.yield
+  // CHECK: %[[OTHER:.*]] = warp.shuffle_xor %[[SECOND]]#1, 1
+  // CHECK: arith.addf %[[SECOND]]#1, %[[OTHER]]
+  // CHECK: warp.shuffle_xor %{{.*}}, 2
+  warp.kernel @chained grid() warps(1) {
+    %lane = warp.lane_id : index
+    %r:2 = scf.for %n = %c0 to %c64 step %c64 iter_args(%mx = %ninf, %l = %zero) -> (f32, f32) {
+      %s = warp.load %X[%lane] : tensor<?xf32> -> f32
+      %m1 = warp.shuffle_xor %s, 1 : f32
+      %m2 = arith.maxnumf %s, %m1 : f32
+      %m3 = warp.shuffle_xor %m2, 2 : f32
+      %m4 = arith.maxnumf %m2, %m3 : f32
+      %mx1 = arith.maxnumf %mx, %m4 : f32
+      %d = arith.subf %mx, %mx1 : f32
+      %a = math.exp2 %d : f32
+      %e = arith.subf %s, %mx1 : f32
+      %t = math.exp2 %e : f32
+      %t1 = warp.shuffle_xor %t, 1 : f32
+      %t2 = arith.addf %t, %t1 : f32
+      %t3 = warp.shuffle_xor %t2, 2 : f32
+      %t4 = arith.addf %t2, %t3 : f32
+      %x = arith.mulf %l, %a : f32
+      %y = arith.addf %x, %t4 : f32
+      scf.yield %mx1, %y : f32, f32
+    }
+    %q:2 = scf.for %n = %c0 to %c64 step %c64 iter_args(%mx = %r#0, %l = %r#1) -> (f32, f32) {
+      %s = warp.load %X[%lane] : tensor<?xf32> -> f32
+      %m1 = warp.shuffle_xor %s, 1 : f32
+      %m2 = arith.maxnumf %s, %m1 : f32
+      %m3 = warp.shuffle_xor %m2, 2 : f32
+      %m4 = arith.maxnumf %m2, %m3 : f32
+      %mx1 = arith.maxnumf %mx, %m4 : f32
+      %d = arith.subf %mx, %mx1 : f32
+      %a = math.exp2 %d : f32
+      %e = arith.subf %s, %mx1 : f32
+      %t = math.exp2 %e : f32
+      %t1 = warp.shuffle_xor %t, 1 : f32
+      %t2 = arith.addf %t, %t1 : f32
+      %t3 = warp.shuffle_xor %t2, 2 : f32
+      %t4 = arith.addf %t2, %t3 : f32
+      %x = arith.mulf %l, %a : f32
+      %y = arith.addf %t4, %x : f32
+      scf.yield %mx1, %y : f32, f32
+    }
+    warp.store %q#1, %Y[%lane] : f32, tensor<?xf32>
+  }
+  // The factor differs between the lanes: nothing moves.
+  // CHECK-LABEL: warp.kernel @factor_differs
+  // CHECK: scf.for
+  // CHECK-COUNT-1: warp.shuffle_xor
+  // CHECK: scf.yield
+  // CHECK-NOT: warp.shuffle_xor
+  // CHECK: warp.store
+  warp.kernel @factor_differs grid() warps(1) {
+    %lane = warp.lane_id : index
+    %a = warp.load %X[%lane] : tensor<?xf32> -> f32
+    %r = scf.for %n = %c0 to %c64 step %c64 iter_args(%l = %zero) -> (f32) {
+      %t = warp.load %X[%n] : tensor<?xf32> -> f32
+      %t1 = warp.shuffle_xor %t, 1 : f32
+      %t2 = arith.addf %t, %t1 : f32
+      %x = arith.mulf %l, %a : f32
+      %y = arith.addf %x, %t2 : f32
+      scf.yield %y : f32
+    }
+    warp.store %r, %Y[%lane] : f32, tensor<?xf32>
+  }
+  // The loop needs the whole sum itself (normalised at each step): nothing moves.
+  // CHECK-LABEL: warp.kernel @used_inside
+  // CHECK: scf.for
+  // CHECK: warp.shuffle_xor
+  // CHECK: scf.yield
+  // CHECK-NOT: warp.shuffle_xor
+  // CHECK: warp.store
+  warp.kernel @used_inside grid() warps(1) {
+    %lane = warp.lane_id : index
+    %r:2 = scf.for %n = %c0 to %c64 step %c64 iter_args(%l = %zero, %o = %zero) -> (f32, f32) {
+      %t = warp.load %X[%lane] : tensor<?xf32> -> f32
+      %t1 = warp.shuffle_xor %t, 1 : f32
+      %t2 = arith.addf %t, %t1 : f32
+      %y = arith.addf %l, %t2 : f32
+      %z = arith.divf %o, %y : f32
+      scf.yield %y, %z : f32, f32
+    }
+    warp.store %r#1, %Y[%lane] : f32, tensor<?xf32>
+  }
+}
