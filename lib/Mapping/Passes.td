@@ -65,3 +65,55 @@ def WarpDeferSums : Pass<"warp-defer-sums"> {
   }];
   let dependentDialects = ["::attentile::warp::WarpDialect", "::mlir::arith::ArithDialect"];
 }
+
+def WarpPipelineCopies : Pass<"warp-pipeline-copies"> {
+  let summary = "copies run ahead of their use and overlap computation";
+  let description = [{
+    A copy in a loop whose address depends on the loop's index alone is
+    requested before its iteration needs it. With one buffer for each copy (the
+    default) it is requested again as soon as all threads have read the buffer:
+    of K and V, V of this tile before Q K^T and K of the next one before the
+    softmax, as FlashAttention-2 does. `stages=N` keeps N buffers for each and
+    requests N - 1 iterations ahead. Loops that follow each other and read the
+    same windows (full and partial blocks) hand over: the last iteration of one
+    requests the first copy of the next.
+
+    Before:
+
+    ```mlir
+    scf.for %n = %lo to %hi step %c64 {
+      warp.barrier
+      warp.copy_async %K[%b, %h, %n, %c0] dims [2, 3] to %k
+      warp.commit_group
+      warp.wait_group 0
+      warp.barrier
+      ...                          // reads %k
+      ...                          // the same for %v
+    }
+    ```
+
+    After:
+
+    ```mlir
+    scf.if %some { warp.copy_async %K[%b, %h, %lo, %c0] dims [2, 3] to %k }
+    warp.commit_group
+    scf.for %n = %lo to %hi step %c64 {
+      warp.wait_group 0
+      warp.barrier
+      warp.copy_async %V[%b, %h, %n, %c0] dims [2, 3] to %v
+      warp.commit_group
+      ...                          // reads %k
+      warp.wait_group 0
+      warp.barrier
+      scf.if %more { warp.copy_async %K[%b, %h, %next, %c0] dims [2, 3] to %k }
+      warp.commit_group
+      ...                          // reads %v
+    }
+    ```
+  }];
+  let options = [
+    Option<"stages", "stages", "int64_t", /*default=*/"1", "Buffers for each copy">
+  ];
+  let dependentDialects = ["::attentile::warp::WarpDialect", "::mlir::arith::ArithDialect",
+    "::mlir::scf::SCFDialect"];
+}

@@ -1,0 +1,221 @@
+//===- CopyUnits.cpp - copies of a loop and when they may run -------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CopyUnits.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+
+namespace attentile {
+
+//===----------------------------------------------------------------------===//
+// Units
+//===----------------------------------------------------------------------===//
+
+void CopyUnit::erase() {
+  for (Operation *op : {leading, copy.getOperation(), commit, wait, trailing})
+    if (op)
+      op->erase();
+}
+
+/// Whether `value` is computed from the index of `loop` and from outside it, by
+/// operations that may be repeated elsewhere.
+static bool dependsOnIndexOnly(Value value, scf::ForOp loop) {
+  if (value == loop.getInductionVar() || loop.isDefinedOutsideOfLoop(value))
+    return true;
+  Operation *op = value.getDefiningOp();
+  return op && op->getNumRegions() == 0 && isPure(op) &&
+         llvm::all_of(op->getOperands(), [&](Value operand) {
+           return dependsOnIndexOnly(operand, loop);
+         });
+}
+
+std::optional<CopyUnit> matchCopyUnit(warp::CopyAsyncOp copy) {
+  CopyUnit unit{copy, nullptr, nullptr, nullptr, nullptr, {}, nullptr, nullptr};
+  unit.buffer = copy.getBuffer().getDefiningOp<warp::AllocOp>();
+  auto next = [](Operation *op) {
+    do
+      op = op->getNextNode();
+    while (op && isPure(op));
+    return op;
+  };
+  unit.commit = next(copy);
+  if (!isa_and_nonnull<warp::CommitGroupOp>(unit.commit))
+    return std::nullopt;
+  unit.wait = next(unit.commit);
+  auto wait = dyn_cast_or_null<warp::WaitGroupOp>(unit.wait);
+  if (!wait || wait.getPending() != 0)
+    return std::nullopt;
+  unit.trailing = next(unit.wait);
+  if (!isa_and_nonnull<warp::BarrierOp>(unit.trailing) || !unit.buffer)
+    return std::nullopt;
+  Operation *before = copy->getPrevNode();
+  while (before && isPure(before))
+    before = before->getPrevNode();
+  if (isa_and_nonnull<warp::BarrierOp>(before))
+    unit.leading = before;
+  return unit;
+}
+
+SmallVector<CopyUnit> findCopyUnits(scf::ForOp loop) {
+  SmallVector<CopyUnit> units;
+  for (auto copy : loop.getBody()->getOps<warp::CopyAsyncOp>()) {
+    std::optional<CopyUnit> unit = matchCopyUnit(copy);
+    // In a loop the barrier before the copy protects what the buffer holds; it
+    // is not the one that ends another copy.
+    if (!unit || copy.getByElement() || !unit->leading ||
+        llvm::any_of(
+            units,
+            [&](CopyUnit &other) { return other.trailing == unit->leading; }) ||
+        !llvm::all_of(copy.getIndices(), [&](Value index) {
+          return dependsOnIndexOnly(index, loop);
+        }))
+      continue;
+    bool legal = true;
+    for (Operation *user : unit->buffer->getUsers()) {
+      if (user == copy)
+        continue;
+      Operation *inBody = loop.getBody()->findAncestorOpInBlock(*user);
+      if (!inBody || inBody->isBeforeInBlock(copy) ||
+          !isa<warp::LdmatrixOp, warp::LoadSharedOp>(user)) {
+        legal = false;
+        break;
+      }
+      if (!unit->firstUse || inBody->isBeforeInBlock(unit->firstUse))
+        unit->firstUse = inBody;
+      if (!unit->lastUse || unit->lastUse->isBeforeInBlock(inBody))
+        unit->lastUse = inBody;
+    }
+    if (legal && unit->firstUse)
+      units.push_back(*unit);
+  }
+  llvm::sort(units, [](const CopyUnit &a, const CopyUnit &b) {
+    if (a.firstUse != b.firstUse)
+      return a.firstUse->isBeforeInBlock(b.firstUse);
+    return a.commit->isBeforeInBlock(b.commit);
+  });
+  return units;
+}
+
+/// Whether two values are the same function of their loops' indices.
+static bool isSameFunction(Value a, scf::ForOp loopA, Value b,
+                           scf::ForOp loopB) {
+  if (a == b)
+    return loopA.isDefinedOutsideOfLoop(a) && loopB.isDefinedOutsideOfLoop(b);
+  if (a == loopA.getInductionVar())
+    return b == loopB.getInductionVar();
+  Operation *opA = a.getDefiningOp(), *opB = b.getDefiningOp();
+  if (!opA || !opB || opA->getName() != opB->getName() ||
+      opA->getAttrDictionary() != opB->getAttrDictionary() ||
+      opA->getNumOperands() != opB->getNumOperands() ||
+      opA->getResultTypes() != opB->getResultTypes() || !isPure(opA) ||
+      cast<OpResult>(a).getResultNumber() !=
+          cast<OpResult>(b).getResultNumber())
+    return false;
+  return llvm::all_of(llvm::zip_equal(opA->getOperands(), opB->getOperands()),
+                      [&](auto pair) {
+                        return isSameFunction(std::get<0>(pair), loopA,
+                                              std::get<1>(pair), loopB);
+                      });
+}
+
+bool readSameWindow(const CopyUnit &a, scf::ForOp loopA, const CopyUnit &b,
+                    scf::ForOp loopB) {
+  warp::CopyAsyncOp copyA = a.copy, copyB = b.copy;
+  return copyA.getTensor() == copyB.getTensor() &&
+         copyA.getDims() == copyB.getDims() &&
+         copyA.getBuffer().getType() == copyB.getBuffer().getType() &&
+         llvm::all_of(llvm::zip_equal(copyA.getIndices(), copyB.getIndices()),
+                      [&](auto pair) {
+                        return isSameFunction(std::get<0>(pair), loopA,
+                                              std::get<1>(pair), loopB);
+                      });
+}
+
+//===----------------------------------------------------------------------===//
+// The schedule
+//===----------------------------------------------------------------------===//
+
+CopySchedule::CopySchedule(scf::ForOp loop, ArrayRef<CopyUnit> units)
+    : sameIteration(units.size(), false) {
+  // Threads meet before the first use of each copy, and as early as that lets
+  // the buffer before it go: right after the last use there.
+  SmallVector<unsigned> own(units.size(), 0);
+  for (auto [i, unit] : llvm::enumerate(units)) {
+    Operation *before = unit.firstUse;
+    if (i == 0)
+      before = &loop.getBody()->front();
+    else if (units[i - 1].lastUse->isBeforeInBlock(unit.firstUse))
+      before = units[i - 1].lastUse->getNextNode();
+    if (points.empty() || points.back().before != before)
+      points.push_back({before, {}, {}});
+    points.back().arrivals.push_back(i);
+  }
+  auto isBehind = [](const SyncPoint &point, Operation *op) {
+    return op->isBeforeInBlock(point.before);
+  };
+  // A loop with one copy, or one that is read to the end, has no point between
+  // the last use and the next wait: it gets one.
+  for (auto [i, unit] : llvm::enumerate(units)) {
+    bool isFirst = llvm::is_contained(points.front().arrivals, i);
+    auto behind = llvm::find_if(points, [&](const SyncPoint &point) {
+      return isBehind(point, unit.lastUse);
+    });
+    if (behind == points.end() && isFirst)
+      points.push_back({unit.lastUse->getNextNode(), {}, {}});
+  }
+  // Each is requested again at the first point behind its last use: if that is
+  // the next iteration's first, for that iteration itself.
+  for (auto [i, unit] : llvm::enumerate(units)) {
+    auto behind = llvm::find_if(points, [&](const SyncPoint &point) {
+      return isBehind(point, unit.lastUse);
+    });
+    sameIteration[i] = behind == points.end();
+    if (sameIteration[i])
+      points.front().requests.push_back(i);
+    else
+      behind->requests.push_back(i);
+  }
+  for (SyncPoint &point : points)
+    llvm::sort(point.requests, [&](unsigned a, unsigned b) {
+      return std::pair(!sameIteration[a], a) < std::pair(!sameIteration[b], b);
+    });
+}
+
+SmallVector<unsigned> CopySchedule::requestOrder() const {
+  SmallVector<unsigned> order;
+  for (const SyncPoint &point : points)
+    llvm::append_range(order, point.requests);
+  return order;
+}
+
+unsigned CopySchedule::pendingAt(unsigned point) const {
+  SmallVector<unsigned> order = requestOrder();
+  unsigned before = 0;
+  for (unsigned i = 0; i < point; ++i)
+    before += points[i].requests.size();
+  // Groups that were committed after the one waited for, in this iteration and
+  // the one before.
+  unsigned pending = order.size();
+  for (unsigned unit : points[point].arrivals) {
+    unsigned rank = llvm::find(order, unit) - order.begin();
+    unsigned after = sameIteration[unit] ? before - 1 - rank
+                                         : order.size() - 1 - rank + before;
+    pending = std::min(pending, after);
+  }
+  return pending;
+}
+
+bool CopySchedule::continues(const CopySchedule &other) const {
+  return sameIteration == other.sameIteration &&
+         llvm::equal(
+             points, other.points, [](const SyncPoint &a, const SyncPoint &b) {
+               return a.arrivals == b.arrivals && a.requests == b.requests;
+             });
+}
+
+} // namespace attentile

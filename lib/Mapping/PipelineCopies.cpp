@@ -1,0 +1,420 @@
+//===- PipelineCopies.cpp - copies that overlap computation ---------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Does: requests the copies of a loop ahead of their use. Expects: copies that
+// are waited for at once (tile-to-warp). Leaves: one buffer for each copy, or
+// `stages` of them; loops that follow each other and read the same windows hand
+// over. Does not handle: copies whose address depends on what the loop
+// computes, which stay as they are.
+//
+// With one buffer each, as FlashAttention-2 has them, a loop with copies K, V
+// that are read one after the other becomes
+//
+//     request K of the first iteration
+//     for i:
+//       wait for K; barrier                  // (1)
+//       request V of i
+//       ... read K ...
+//       wait for V; barrier                  // (2)
+//       request K of i + 1
+//       ... read V ...
+//
+// Barrier (1) makes all threads' parts of K visible. It also stands behind all
+// reads of V in iteration i - 1, so that V may be overwritten. Barrier (2)
+// makes V visible and stands behind all reads of K. Each thread waits for its
+// own part before the barrier. V has the time of K's product to arrive, K that
+// of the softmax and of V's product. The number of groups a wait lets pass is
+// that of the groups committed after the one it waits for, in the steady state
+// (CopySchedule); an iteration commits each group whether it has a copy or not,
+// and so does what stands before the loop, so that the count is always right.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CopyUnits.h"
+#include "attentile/Mapping/Passes.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace attentile {
+#define GEN_PASS_DEF_WARPPIPELINECOPIES
+#include "Mapping/Passes.h.inc"
+} // namespace attentile
+
+#define DEBUG_TYPE "warp-pipeline-copies"
+
+using namespace mlir;
+
+namespace attentile {
+namespace {
+
+/// An iteration that may not exist.
+struct Iteration {
+  Value index;
+  Value exists;
+};
+
+/// Loops of one block that hand over to each other, and their copies.
+struct Chain {
+  SmallVector<scf::ForOp> loops;
+  SmallVector<SmallVector<CopyUnit>> units; // of each loop
+  SmallVector<CopySchedule> schedules;
+};
+
+//===----------------------------------------------------------------------===//
+// Copies for another iteration
+//===----------------------------------------------------------------------===//
+
+/// The value that `value`, computed in a loop from its index, has for another
+/// index.
+Value cloneFor(OpBuilder &builder, Value value, scf::ForOp loop,
+               IRMapping &mapping) {
+  if (Value known = mapping.lookupOrNull(value))
+    return known;
+  if (loop.isDefinedOutsideOfLoop(value))
+    return value;
+  Operation *op = value.getDefiningOp();
+  for (Value operand : op->getOperands())
+    cloneFor(builder, operand, loop, mapping);
+  builder.clone(*op, mapping);
+  return mapping.lookup(value);
+}
+
+/// The copy of `unit` for the iteration at `index`, into `buffer`; `inBounds`
+/// is what is known there.
+void requestAt(OpBuilder &builder, const CopyUnit &unit, scf::ForOp loop,
+               Value index, Value buffer, ArrayRef<bool> inBounds) {
+  IRMapping mapping;
+  mapping.map(loop.getInductionVar(), index);
+  warp::CopyAsyncOp copy = unit.copy;
+  SmallVector<Value> indices;
+  for (Value operand : copy.getIndices())
+    indices.push_back(cloneFor(builder, operand, loop, mapping));
+  DenseBoolArrayAttr flags;
+  if (llvm::is_contained(inBounds, true))
+    flags = builder.getDenseBoolArrayAttr(inBounds);
+  warp::CopyAsyncOp::create(builder, copy.getLoc(), copy.getTensor(), indices,
+                            copy.getDims(), buffer, flags,
+                            /*by_element=*/false);
+}
+
+/// The same, if the iteration exists.
+void requestIfExists(OpBuilder &builder, const CopyUnit &unit, scf::ForOp loop,
+                     Iteration iteration, Value buffer,
+                     ArrayRef<bool> inBounds) {
+  auto branch =
+      scf::IfOp::create(builder, unit.copy->getLoc(), iteration.exists,
+                        /*withElseRegion=*/false);
+  OpBuilder inside = branch.getThenBodyBuilder();
+  requestAt(inside, unit, loop, iteration.index, buffer, inBounds);
+}
+
+SmallVector<bool> knownBounds(warp::CopyAsyncOp copy) {
+  if (copy.getInBounds())
+    return SmallVector<bool>(*copy.getInBounds());
+  return SmallVector<bool>(copy.getIndices().size(), false);
+}
+
+//===----------------------------------------------------------------------===//
+// One buffer for each copy
+//===----------------------------------------------------------------------===//
+
+class ChainPipeliner {
+public:
+  explicit ChainPipeliner(Chain &chain) : chain(chain) {}
+
+  void run() {
+    shareBuffers();
+    findStarts();
+    emitPrologue();
+    for (size_t i = 0; i < chain.loops.size(); ++i)
+      emitLoop(i);
+    for (auto &units : chain.units)
+      for (CopyUnit &unit : units)
+        unit.erase();
+  }
+
+private:
+  /// All loops of the chain use the first one's buffers.
+  void shareBuffers() {
+    for (auto &units : MutableArrayRef(chain.units).drop_front())
+      for (auto [unit, shared] : llvm::zip_equal(units, chain.units.front())) {
+        unit.getBuffer().replaceAllUsesWith(shared.getBuffer());
+        unit.buffer.erase();
+        unit.buffer = shared.buffer;
+      }
+  }
+
+  /// Of each loop, the first iteration from there on, in it or in a later one.
+  void findStarts() {
+    OpBuilder builder(chain.loops.front());
+    Location loc = chain.loops.front().getLoc();
+    starts.resize(chain.loops.size());
+    for (size_t i = chain.loops.size(); i-- > 0;) {
+      scf::ForOp loop = chain.loops[i];
+      Value some =
+          arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
+                                loop.getLowerBound(), loop.getUpperBound());
+      starts[i] = {loop.getLowerBound(), some};
+      if (i + 1 == chain.loops.size())
+        continue;
+      starts[i].index = arith::SelectOp::create(
+          builder, loc, some, loop.getLowerBound(), starts[i + 1].index);
+      starts[i].exists =
+          arith::OrIOp::create(builder, loc, some, starts[i + 1].exists);
+    }
+  }
+
+  /// What is known of a copy's bounds in every loop from `from` on.
+  SmallVector<bool> boundsFrom(size_t from, unsigned copy) {
+    SmallVector<bool> result = knownBounds(chain.units[from][copy].copy);
+    for (auto &units : ArrayRef(chain.units).drop_front(from + 1))
+      for (auto [inside, other] :
+           llvm::zip_equal(result, knownBounds(units[copy].copy)))
+        inside &= other;
+    return result;
+  }
+
+  /// What the iteration before the first would have requested.
+  void emitPrologue() {
+    scf::ForOp loop = chain.loops.front();
+    OpBuilder builder(loop);
+    // A loop around this one: in its last iteration the buffers were read.
+    if (loop->getParentOfType<scf::ForOp>())
+      warp::BarrierOp::create(builder, loop.getLoc());
+    const CopySchedule &schedule = chain.schedules.front();
+    bool some = false;
+    for (unsigned i : schedule.requestOrder()) {
+      const CopyUnit &unit = chain.units.front()[i];
+      if (!schedule.sameIteration[i]) {
+        requestIfExists(builder, unit, loop, starts.front(), unit.getBuffer(),
+                        boundsFrom(0, i));
+        some = true;
+      }
+      if (some) // groups before the first copy need not be counted
+        warp::CommitGroupOp::create(builder, loop.getLoc());
+    }
+  }
+
+  void emitLoop(size_t number) {
+    scf::ForOp loop = chain.loops[number];
+    const CopySchedule &schedule = chain.schedules[number];
+    for (auto [i, point] : llvm::enumerate(schedule.points)) {
+      OpBuilder builder(point.before);
+      Location loc = loop.getLoc();
+      if (!point.arrivals.empty())
+        warp::WaitGroupOp::create(builder, loc, schedule.pendingAt(i));
+      warp::BarrierOp::create(builder, loc);
+      for (unsigned request : point.requests) {
+        const CopyUnit &unit = chain.units[number][request];
+        if (schedule.sameIteration[request])
+          requestAt(builder, unit, loop, loop.getInductionVar(),
+                    unit.getBuffer(), knownBounds(unit.copy));
+        else
+          requestNext(builder, number, request);
+        warp::CommitGroupOp::create(builder, loc);
+      }
+    }
+  }
+
+  /// The copy for the next iteration, of this loop or of a later one.
+  void requestNext(OpBuilder &builder, size_t number, unsigned request) {
+    scf::ForOp loop = chain.loops[number];
+    const CopyUnit &unit = chain.units[number][request];
+    Location loc = unit.copy->getLoc();
+    SmallVector<bool> own = knownBounds(unit.copy);
+    Value next = arith::AddIOp::create(builder, loc, loop.getInductionVar(),
+                                       loop.getStep());
+    Value inThis = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::slt, next, loop.getUpperBound());
+    if (number + 1 == chain.loops.size())
+      return requestIfExists(builder, unit, loop, {next, inThis},
+                             unit.getBuffer(), own);
+    const Iteration &later = starts[number + 1];
+    SmallVector<bool> laterBounds = boundsFrom(number + 1, request);
+    if (own == laterBounds) {
+      Value index =
+          arith::SelectOp::create(builder, loc, inThis, next, later.index);
+      Value exists = arith::OrIOp::create(builder, loc, inThis, later.exists);
+      return requestIfExists(builder, unit, loop, {index, exists},
+                             unit.getBuffer(), own);
+    }
+    auto branch =
+        scf::IfOp::create(builder, loc, inThis, /*withElseRegion=*/true);
+    OpBuilder inside = branch.getThenBodyBuilder();
+    requestAt(inside, unit, loop, next, unit.getBuffer(), own);
+    inside = branch.getElseBodyBuilder();
+    requestIfExists(inside, unit, loop, later, unit.getBuffer(), laterBounds);
+  }
+
+  Chain &chain;
+  SmallVector<Iteration> starts;
+};
+
+//===----------------------------------------------------------------------===//
+// Several buffers for each copy
+//===----------------------------------------------------------------------===//
+
+/// With N buffers for each copy all of an iteration's copies are one group,
+/// requested N - 1 iterations ahead, and threads meet once:
+///
+///     wait for the group of i (N - 2 may be on their way); barrier
+///     request the copies of i + N - 1
+///
+/// The barrier stands behind all reads of iteration i - 1, whose buffers these
+/// copies overwrite.
+void pipelineStages(scf::ForOp loop, ArrayRef<CopyUnit> units, int64_t stages) {
+  Location loc = loop.getLoc();
+  OpBuilder before(loop);
+  auto constant = [&](OpBuilder &builder, int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  };
+  SmallVector<Value> buffers;
+  for (const CopyUnit &unit : units) {
+    warp::AllocOp alloc = unit.buffer;
+    warp::BufferType type = alloc.getType();
+    OpBuilder top(alloc);
+    buffers.push_back(warp::AllocOp::create(
+        top, loc,
+        warp::BufferType::get(type.getContext(), type.getShape(),
+                              type.getElementType(), type.getLayout(), stages),
+        /*offset=*/nullptr));
+  }
+  auto request = [&](OpBuilder &builder, Value index, Value slot) {
+    Value exists = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::slt, index, loop.getUpperBound());
+    auto branch =
+        scf::IfOp::create(builder, loc, exists, /*withElseRegion=*/false);
+    OpBuilder inside = branch.getThenBodyBuilder();
+    for (auto [unit, buffer] : llvm::zip_equal(units, buffers)) {
+      Value stage = warp::StageOp::create(inside, loc, buffer, slot);
+      requestAt(inside, unit, loop, index, stage, knownBounds(unit.copy));
+    }
+    warp::CommitGroupOp::create(builder, loc);
+  };
+  auto ahead = [&](OpBuilder &builder, Value index, int64_t count) -> Value {
+    Value distance = arith::MulIOp::create(builder, loc, loop.getStep(),
+                                           constant(builder, count));
+    return arith::AddIOp::create(builder, loc, index, distance);
+  };
+  if (loop->getParentOfType<scf::ForOp>())
+    warp::BarrierOp::create(before, loc); // the last iteration around read them
+  for (int64_t i = 0; i + 1 < stages; ++i)
+    request(before, ahead(before, loop.getLowerBound(), i),
+            constant(before, i));
+
+  OpBuilder body(&loop.getBody()->front());
+  Value done = arith::SubIOp::create(body, loc, loop.getInductionVar(),
+                                     loop.getLowerBound());
+  Value number = arith::DivUIOp::create(body, loc, done, loop.getStep());
+  auto slotOf = [&](int64_t offset) -> Value {
+    Value later =
+        arith::AddIOp::create(body, loc, number, constant(body, offset));
+    return arith::RemUIOp::create(body, loc, later, constant(body, stages));
+  };
+  Value slot = slotOf(0);
+  for (auto [unit, buffer] : llvm::zip_equal(units, buffers)) {
+    Value stage = warp::StageOp::create(body, loc, buffer, slot);
+    unit.getBuffer().replaceAllUsesExcept(stage, unit.copy);
+  }
+  warp::WaitGroupOp::create(body, loc, stages - 2);
+  warp::BarrierOp::create(body, loc);
+  request(body, ahead(body, loop.getInductionVar(), stages - 1),
+          slotOf(stages - 1));
+  for (CopyUnit unit : units) {
+    unit.erase();
+    unit.buffer.erase();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+/// Whether `value` can be computed before `op`; with `move`, moves what
+/// computes it there.
+bool computeBefore(Value value, Operation *op, bool move) {
+  Operation *definition = value.getDefiningOp();
+  if (!definition || definition->getBlock() != op->getBlock() ||
+      definition->isBeforeInBlock(op))
+    return true; // of an enclosing block, then
+  if (definition->getNumRegions() != 0 || !isPure(definition))
+    return false;
+  for (Value operand : definition->getOperands())
+    if (!computeBefore(operand, op, move))
+      return false;
+  if (move)
+    definition->moveBefore(op);
+  return true;
+}
+
+struct WarpPipelineCopies : impl::WarpPipelineCopiesBase<WarpPipelineCopies> {
+  using WarpPipelineCopiesBase::WarpPipelineCopiesBase;
+
+  void runOnOperation() override {
+    if (stages < 1) {
+      getOperation()->emitError("expected 1 or more stages, got ") << stages;
+      return signalPassFailure();
+    }
+    getOperation()->walk([&](warp::KernelOp kernel) {
+      SmallVector<Block *> blocks;
+      kernel->walk<WalkOrder::PostOrder>(
+          [&](Block *block) { blocks.push_back(block); });
+      for (Block *block : blocks)
+        pipeline(*block);
+    });
+  }
+
+  void pipeline(Block &block) {
+    std::vector<Chain> chains;
+    for (auto loop : block.getOps<scf::ForOp>()) {
+      SmallVector<CopyUnit> units = findCopyUnits(loop);
+      if (units.empty())
+        continue;
+      remark::passed(
+          loop.getLoc(),
+          remark::RemarkOpts::name("CopiesAhead").category(DEBUG_TYPE))
+          << remark::add("{0} copies run ahead of their use", units.size());
+      if (stages > 1) {
+        pipelineStages(loop, units, stages);
+        continue;
+      }
+      CopySchedule schedule(loop, units);
+      if (chains.empty() || !takesOver(chains.back(), loop, units, schedule))
+        chains.emplace_back();
+      chains.back().loops.push_back(loop);
+      chains.back().units.push_back(units);
+      chains.back().schedules.push_back(schedule);
+    }
+    for (Chain &chain : chains) {
+      scf::ForOp first = chain.loops.front();
+      for (scf::ForOp loop : chain.loops) {
+        computeBefore(loop.getLowerBound(), first, /*move=*/true);
+        computeBefore(loop.getUpperBound(), first, /*move=*/true);
+      }
+      ChainPipeliner(chain).run();
+    }
+  }
+
+  /// Whether `loop` reads what the chain's last loop reads, in the same order.
+  bool takesOver(Chain &chain, scf::ForOp loop, ArrayRef<CopyUnit> units,
+                 const CopySchedule &schedule) {
+    return units.size() == chain.units.back().size() &&
+           schedule.continues(chain.schedules.back()) &&
+           llvm::all_of(llvm::zip_equal(units, chain.units.back()),
+                        [&](auto pair) {
+                          return readSameWindow(std::get<0>(pair), loop,
+                                                std::get<1>(pair),
+                                                chain.loops.back());
+                        }) &&
+           computeBefore(loop.getLowerBound(), chain.loops.front(), false) &&
+           computeBefore(loop.getUpperBound(), chain.loops.front(), false);
+  }
+};
+
+} // namespace
+} // namespace attentile
