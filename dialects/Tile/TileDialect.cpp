@@ -61,25 +61,31 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attribute) {
   StringAttr name = attribute.getName();
   Attribute value = attribute.getValue();
-  bool isWarps = name == getWarpsAttrHelper().getName();
-  if (isWarps ? !isa<KernelOp>(op) : !isa<scf::ForOp>(op))
-    return op->emitError("expected '")
-           << name.getValue() << "' on "
-           << (isWarps ? KernelOp::getOperationName()
-                       : scf::ForOp::getOperationName())
-           << " only";
-  bool isAxis = name == getAxisAttrHelper().getName();
-  if (!isAxis && !isWarps && name != getBlocksAttrHelper().getName())
-    return op->emitError("unknown attribute '") << name.getValue() << "'";
-  if (isWarps  ? isa<WarpsAttr>(value)
-      : isAxis ? isa<StringAttr>(value)
-               : isa<BlockClassAttr>(value))
+  auto verify = [&](bool isPlace, StringRef place, bool isForm,
+                    StringRef form) -> LogicalResult {
+    if (!isPlace)
+      return op->emitError("expected '")
+             << name.getValue() << "' on " << place << " only";
+    if (!isForm)
+      return op->emitError("expected '")
+             << name.getValue() << "' to be " << form << ", got " << value;
     return success();
-  return op->emitError("expected '") << name.getValue() << "' to be "
-                                     << (isWarps  ? "#tile.warps<...>"
-                                         : isAxis ? "a string"
-                                                  : "#tile.blocks<...>")
-                                     << ", got " << value;
+  };
+  auto onLoop = [&](bool isForm, StringRef form) {
+    return verify(isa<scf::ForOp>(op), "scf.for", isForm, form);
+  };
+  auto onKernel = [&](bool isForm, StringRef form) {
+    return verify(isa<KernelOp>(op), "tile.kernel", isForm, form);
+  };
+  if (name == getAxisAttrHelper().getName())
+    return onLoop(isa<StringAttr>(value), "a string");
+  if (name == getBlocksAttrHelper().getName())
+    return onLoop(isa<BlockClassAttr>(value), "#tile.blocks<...>");
+  if (name == getWarpsAttrHelper().getName())
+    return onKernel(isa<WarpsAttr>(value), "#tile.warps<...>");
+  if (name == getResourcesAttrHelper().getName())
+    return onKernel(isa<ResourcesAttr>(value), "#tile.resources<...>");
+  return op->emitError("unknown attribute '") << name.getValue() << "'";
 }
 
 //===----------------------------------------------------------------------===//

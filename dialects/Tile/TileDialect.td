@@ -27,14 +27,15 @@ def Tile_Dialect : Dialect {
     A loop over the tiles of an axis carries the attribute `tile.axis` with
     the axis's name, and `tile.blocks` once it is known whether its blocks
     evaluate a mask. A kernel whose work is spread over the warps of a block
-    carries `tile.warps`.
+    carries `tile.warps`, and `tile.resources` where a target's limits chose its
+    tiles.
   }];
   let dependentDialects = ["::attentile::attn::AttnDialect", "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];
   let hasConstantMaterializer = 1;
   let useDefaultAttributePrinterParser = 1;
   let discardableAttrs = (ins "::mlir::StringAttr":$axis, "::attentile::tile::BlockClassAttr":$blocks,
-    "::attentile::tile::WarpsAttr":$warps);
+    "::attentile::tile::WarpsAttr":$warps, "::attentile::tile::ResourcesAttr":$resources);
   let hasOperationAttrVerify = 1;
 }
 
@@ -128,6 +129,26 @@ def Tile_WarpsAttr : AttrDef<Tile_Dialect, "Warps"> {
     int64_t getCount() const { return getSplitRows() * getSplitColumns(); }
   }];
   let genVerifyDecl = 1;
+}
+
+def Tile_ResourcesAttr : AttrDef<Tile_Dialect, "Resources"> {
+  let mnemonic = "resources";
+  let summary = "what a kernel's tiles take of a GPU";
+  let description = [{
+    Written with the tile sizes, by the model that chose them: the warps of a
+    block; how many tiles of a loop's loads are in flight or in use; the
+    registers a thread needs and the bytes of shared memory of a block, as
+    predicted; how many blocks then share a multiprocessor; and whether a left
+    factor that a loop does not change stays in registers or is read from shared
+    memory again at each step.
+
+    ```mlir
+    #tile.resources<warps = 4, stages = 1, registers = 168, shared = 49152, blocks = 3, keep_left = true>
+    ```
+  }];
+  let parameters = (ins "int64_t":$warps, "int64_t":$stages, "int64_t":$registers, "int64_t":$shared,
+    "int64_t":$blocks, "bool":$keep_left);
+  let assemblyFormat = "`<` struct(params) `>`";
 }
 
 def Tile_BlockClass : I32EnumAttr<"BlockClass", "what the blocks of a loop evaluate", [

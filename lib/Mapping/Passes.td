@@ -6,6 +6,108 @@
 
 include "mlir/Pass/PassBase.td"
 
+def TilePartitionWarps : Pass<"tile-partition-warps"> {
+  let summary = "which warp of a block has which part of the tiles";
+  let description = [{
+    The rows, the axis that all products' results share (m of scores and
+    output), are spread over the warps of a block: split-Q of FlashAttention-2.
+    Each warp has whole rows of scores, so their maximum and sum need no other
+    warp. Where the accumulators of a row tile are more than a thread can hold
+    (head sizes above 256), the output's columns are spread too, over twice as
+    many warps, each pair of which has the same scores.
+
+    `split=reduced`, to compare, is split-K of FlashAttention-1: each warp has
+    some of the keys of all rows; maxima, sums and products meet in shared
+    memory.
+
+    The number of warps is that of `tile.resources` if the kernel has it, else 4,
+    and less where the tile is too small.
+
+    Before:
+
+    ```mlir
+    tile.kernel @causal_0 grid(%b < %B, %h < %H, %i < %blocks) {
+      ...                      // tile.dot ... -> tensor<64x64xf32, #m_n>, tensor<64x64xf32, #m_e>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    tile.kernel @causal_0 grid(%b < %B, %h < %H, %i < %blocks)
+        attributes {tile.warps = #tile.warps<rows = "m", split_rows = 4>} {
+      ...
+    }
+    ```
+  }];
+  let options = [
+    Option<"split", "split", "::attentile::WarpSplit", /*default=*/"::attentile::WarpSplit::Rows",
+           "what is spread over warps",
+           [{::llvm::cl::values(
+             clEnumValN(::attentile::WarpSplit::Rows, "rows", "the rows: split-Q, as FlashAttention-2"),
+             clEnumValN(::attentile::WarpSplit::Reduced, "reduced", "the reduced axis: split-K, as FlashAttention-1"))}]>,
+    Option<"warps", "warps", "int64_t", /*default=*/"0", "Warps of a block; 0: as the tile sizes were chosen for">
+  ];
+  let dependentDialects = ["::attentile::tile::TileDialect"];
+}
+
+def TileAssignLayouts : Pass<"tile-assign-layouts"> {
+  let summary = "where the elements of every tile are";
+  let description = [{
+    Every tile gets a layout (Tile/Layout.h). Anchors are the products: a tile
+    over the rows and another axis lies as matrix instructions accumulate it,
+    spread over the warps as `tile.warps` says; what has fewer axes lies as a
+    slice of that, so element-wise work, reductions and broadcasts meet where
+    they are. A right factor is in shared memory; one that is loaded is copied
+    there at once, others are stored. A left factor is a fragment: computed
+    scores already are one. One that is loaded goes through shared memory; where
+    a loop does not change it and registers allow, once before the loop, else
+    matrix instructions read it from there at each step.
+
+    `tile.convert_layout` stands where a value is needed in another layout than
+    its own. Constants, indices, broadcasts, loads of a single axis and what is
+    computed of these are made anew instead. A computed factor of a 16-bit
+    product is rounded in its fragment.
+
+    Before:
+
+    ```mlir
+    %q = tile.load %Q[%b, %h, %m, %d] : ... -> tensor<64x64xbf16, #m_d>
+    scf.for ... {
+      %k = tile.load %K[%b, %h, %n, %d] : ... -> tensor<64x64xbf16, #n_d>
+      %s = tile.dot %q, %k over ["d"] product bf16 : ... -> tensor<64x64xf32, #m_n>
+      ...
+      %o1 = tile.dot %p, %v acc %o over ["n"] product bf16 : tensor<64x64xf32, #m_n>, ...
+    }
+    ```
+
+    After:
+
+    ```mlir
+    %q0 = tile.load %Q[%b, %h, %m, %d] : ... -> tensor<64x64xbf16, #m_d_shared>
+    %q = tile.convert_layout %q0 : tensor<64x64xbf16, #m_d_shared> to tensor<64x64xbf16, #m_d_fragment>
+    scf.for ... {
+      %k = tile.load %K[%b, %h, %n, %d] : ... -> tensor<64x64xbf16, #n_d_shared>
+      %s = tile.dot %q, %k over ["d"] product bf16 : ... -> tensor<64x64xf32, #m_n_fragment>
+      ...
+      %p16 = arith.truncf %p : tensor<64x64xf32, #m_n_fragment> to tensor<64x64xbf16, #m_n_fragment>
+      %o1 = tile.dot %p16, %v acc %o over ["n"] product bf16 : tensor<64x64xbf16, #m_n_fragment>, ...
+    }
+    ```
+  }];
+  let dependentDialects = ["::attentile::tile::TileDialect", "::mlir::arith::ArithDialect"];
+}
+
+def TileVerifyLayouts : Pass<"tile-verify-layouts"> {
+  let summary = "checks what must hold of tiles with layouts";
+  let description = [{
+    Ends the stage, always on: every kernel says how its warps share the work,
+    every tile has a layout within those warps, and products' factors are where
+    matrix instructions read them: the left one in registers as they take it, or
+    in shared memory, the right one in shared memory.
+  }];
+}
+
 def TileToWarp : Pass<"tile-to-warp"> {
   let summary = "tiles to what each thread does";
   let description = [{

@@ -10,8 +10,12 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Pass/Pass.h"
+#include "llvm/Support/CommandLine.h"
 
 namespace attentile {
+
+/// What tile-partition-warps spreads over the warps of a block.
+enum class WarpSplit { Rows, Reduced };
 
 #define GEN_PASS_DECL
 #include "Mapping/Passes.h.inc"

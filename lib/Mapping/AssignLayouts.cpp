@@ -1,0 +1,420 @@
+//===- AssignLayouts.cpp - where the elements of every tile are -----------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Does: gives every tile of a kernel a layout, and inserts
+// tile.convert_layout where a value is needed in another one. Expects:
+// `tile.warps` on the kernel (tile-partition-warps). Leaves: operations in
+// their order, factors of 16-bit products in that type. Does not handle:
+// right factors that change their layout within shared memory.
+//
+//===----------------------------------------------------------------------===//
+
+#include "NaturalLayouts.h"
+#include "attentile/Mapping/Passes.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace attentile {
+#define GEN_PASS_DEF_TILEASSIGNLAYOUTS
+#include "Mapping/Passes.h.inc"
+} // namespace attentile
+
+using namespace mlir;
+
+namespace attentile {
+namespace {
+
+/// Registers that a thread may have, and those of them that addresses, row
+/// statistics and operands on their way take.
+constexpr int64_t kRegisters = 255, kOtherRegisters = 64;
+
+/// 32-bit registers of a thread that hold a fragment of this layout.
+int64_t countRegisters(tile::FragmentAttr layout, Type element) {
+  int64_t bits = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
+  return llvm::divideCeil(layout.getLayout().registers() * bits, 32);
+}
+
+/// Gives the tiles of one kernel their layouts, first operation to last.
+class Assignment {
+public:
+  Assignment(tile::KernelOp kernel, tile::WarpsAttr warps,
+             tile::ResourcesAttr resources)
+      : kernel(kernel), resources(resources), axes(kernel),
+        natural(axes, warps) {}
+
+  LogicalResult run() {
+    if (failed(assignBlock(kernel.getBody().front())))
+      return failure();
+    eraseDead(kernel.getBody().front());
+    return success();
+  }
+
+private:
+  LogicalResult assignBlock(Block &block);
+  LogicalResult assign(Operation *op);
+  LogicalResult assignFor(scf::ForOp loop);
+  LogicalResult assignIf(scf::IfOp branch);
+  LogicalResult assignElementwise(Operation *op);
+  void assignLoad(tile::LoadOp load);
+  LogicalResult assignDot(tile::DotOp dot);
+
+  FailureOr<Value> makeLeft(tile::DotOp dot, Value factor);
+  FailureOr<Value> makeRight(tile::DotOp dot, Value factor);
+  FailureOr<Value> round(tile::DotOp dot, Value factor);
+  bool keepsLeft(tile::DotOp dot, Value factor);
+
+  /// `value` in a layout: itself, made anew, or converted, once for all users.
+  Value inLayout(Value value, Attribute layout);
+  Value inNatural(Value value) {
+    return tile::isTile(value.getType())
+               ? inLayout(value, natural.get(tileType(value)))
+               : value;
+  }
+  Value makeAnew(Operation *op, tile::FragmentAttr layout);
+  /// The operands of `op` that are tiles, as slices of `whole`.
+  void sliceOperands(MutableOperandRange operands, Type whole);
+  void setLayout(Value value, Attribute layout) {
+    value.setType(tile::withLayout(tileType(value), layout));
+  }
+  static RankedTensorType tileType(Value value) {
+    return cast<RankedTensorType>(value.getType());
+  }
+  void eraseDead(Block &block);
+
+  tile::KernelOp kernel;
+  tile::ResourcesAttr resources;
+  KernelAxes axes;
+  NaturalLayouts natural;
+  llvm::DenseMap<std::pair<Value, Attribute>, Value> made;
+  llvm::DenseMap<Value, int64_t> kept; // left factors in registers
+};
+
+//===----------------------------------------------------------------------===//
+// A value in another layout
+//===----------------------------------------------------------------------===//
+
+/// Whether to compute a value again rather than to move it: constants, indices,
+/// loads of one axis, broadcasts of such, and work on a single axis of these.
+bool isCheap(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return false;
+  if (isa<arith::ConstantOp, tile::IndexOp>(op))
+    return true;
+  auto areCheap = [](OperandRange operands) {
+    return llvm::all_of(operands, [](Value operand) {
+      return !tile::isTile(operand.getType()) || isCheap(operand);
+    });
+  };
+  if (isa<tile::BroadcastOp>(op))
+    return areCheap(op->getOperands());
+  return tile::getAxes(value.getType()).size() == 1 &&
+         (isa<tile::LoadOp>(op) || OpTrait::hasElementwiseMappableTraits(op)) &&
+         areCheap(op->getOperands());
+}
+
+Value Assignment::inLayout(Value value, Attribute layout) {
+  if (!tile::isTile(value.getType()) ||
+      tile::getLayout(value.getType()) == layout)
+    return value;
+  if (Value known = made.lookup({value, layout}))
+    return known;
+  Value now;
+  auto fragment = dyn_cast<tile::FragmentAttr>(layout);
+  if (fragment && isCheap(value)) {
+    now = makeAnew(value.getDefiningOp(), fragment);
+  } else {
+    OpBuilder builder(kernel.getContext());
+    builder.setInsertionPointAfterValue(value);
+    now = tile::ConvertLayoutOp::create(
+        builder, value.getLoc(), tile::withLayout(tileType(value), layout),
+        value);
+  }
+  return made[{value, layout}] = now;
+}
+
+/// A cheap operation once more, with its result in a layout.
+Value Assignment::makeAnew(Operation *op, tile::FragmentAttr layout) {
+  OpBuilder builder(op->getContext());
+  // Constants stand outside of the kernel.
+  if (kernel->isProperAncestor(op))
+    builder.setInsertionPointAfter(op);
+  else
+    builder.setInsertionPointToStart(&kernel.getBody().front());
+  auto type = tile::withLayout(tileType(op->getResult(0)), layout);
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    auto dense = cast<DenseElementsAttr>(constant.getValue());
+    return arith::ConstantOp::create(
+        builder, op->getLoc(),
+        cast<TypedAttr>(
+            dense.isSplat()
+                ? DenseElementsAttr::get(type, dense.getSplatValue<Attribute>())
+                : dense.reshape(type)));
+  }
+  Operation *copy = builder.clone(*op);
+  copy->getResult(0).setType(type);
+  for (OpOperand &operand : copy->getOpOperands())
+    if (tile::isTile(operand.get().getType()))
+      operand.set(inLayout(operand.get(),
+                           tile::sliceLayout(type, operand.get().getType())));
+  return copy->getResult(0);
+}
+
+void Assignment::sliceOperands(MutableOperandRange operands, Type whole) {
+  for (OpOperand &operand : operands)
+    if (tile::isTile(operand.get().getType()))
+      operand.set(inLayout(operand.get(),
+                           tile::sliceLayout(whole, operand.get().getType())));
+}
+
+void Assignment::eraseDead(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
+    for (Region &region : op.getRegions())
+      for (Block &inner : region)
+        eraseDead(inner);
+    if (isOpTriviallyDead(&op))
+      op.erase();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Control flow and elementwise operations
+//===----------------------------------------------------------------------===//
+
+LogicalResult Assignment::assignBlock(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(block))
+    if (failed(assign(&op)))
+      return failure();
+  return success();
+}
+
+LogicalResult Assignment::assign(Operation *op) {
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return assignFor(loop);
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    return assignIf(branch);
+  auto isAnyTile = [](TypeRange types) {
+    return llvm::any_of(types, tile::isTile);
+  };
+  if (!isAnyTile(op->getOperandTypes()) && !isAnyTile(op->getResultTypes()))
+    return success();
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    return success(); // made anew in each layout that it is needed in
+  if (auto load = dyn_cast<tile::LoadOp>(op)) {
+    assignLoad(load);
+  } else if (auto dot = dyn_cast<tile::DotOp>(op)) {
+    return assignDot(dot);
+  } else if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {
+    if (!tile::getFragment(reduce.getOperand().getType()))
+      reduce.getOperandMutable().assign(inNatural(reduce.getOperand()));
+    SmallVector<StringAttr> over(reduce.getOver().getAsRange<StringAttr>());
+    reduce.getResult().setType(
+        tile::dropAxes(reduce.getOperand().getType(), over));
+  } else if (isa<tile::IndexOp, tile::BroadcastOp>(op)) {
+    setLayout(op->getResult(0), natural.get(tileType(op->getResult(0))));
+    sliceOperands(MutableOperandRange(op), op->getResult(0).getType());
+  } else if (auto store = dyn_cast<tile::StoreOp>(op)) {
+    if (tile::isTile(store.getValue().getType()) &&
+        !tile::getFragment(store.getValue().getType()))
+      store.getValueMutable().assign(inNatural(store.getValue()));
+    sliceOperands(store.getIndicesMutable(), store.getValue().getType());
+  } else if (!isa<scf::YieldOp>(op)) { // whose parent sets its operands
+    return assignElementwise(op);
+  }
+  return success();
+}
+
+LogicalResult Assignment::assignFor(scf::ForOp loop) {
+  for (OpOperand &init : loop.getInitArgsMutable()) {
+    init.set(inNatural(init.get()));
+    loop.getTiedLoopRegionIterArg(&init).setType(init.get().getType());
+    loop.getTiedLoopResult(&init).setType(init.get().getType());
+  }
+  if (failed(assignBlock(*loop.getBody())))
+    return failure();
+  for (OpOperand &yielded : loop.getBody()->getTerminator()->getOpOperands())
+    yielded.set(inNatural(yielded.get()));
+  return success();
+}
+
+LogicalResult Assignment::assignIf(scf::IfOp branch) {
+  for (Region *region : branch.getRegions())
+    for (Block &block : *region) {
+      if (failed(assignBlock(block)))
+        return failure();
+      for (OpOperand &yielded : block.getTerminator()->getOpOperands())
+        yielded.set(inNatural(yielded.get()));
+    }
+  for (Value result : branch.getResults())
+    if (tile::isTile(result.getType()))
+      setLayout(result, natural.get(tileType(result)));
+  return success();
+}
+
+LogicalResult Assignment::assignElementwise(Operation *op) {
+  if (!OpTrait::hasElementwiseMappableTraits(op))
+    return op->emitError("expected an operation on tiles that "
+                         "tile-assign-layouts knows, got ")
+           << op->getName();
+  // Where an operand that is dear to move lies, else where the axes say.
+  Attribute layout = natural.get(tileType(op->getResult(0)));
+  for (Value operand : op->getOperands())
+    if (auto fragment = tile::getFragment(operand.getType());
+        fragment && !isCheap(operand)) {
+      layout = fragment;
+      break;
+    }
+  for (OpOperand &operand : op->getOpOperands())
+    operand.set(inLayout(operand.get(), layout));
+  for (Value result : op->getResults())
+    setLayout(result, layout);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Loads and products
+//===----------------------------------------------------------------------===//
+
+/// Whether a load reads a window of a tensor: each axis runs along one of its
+/// dimensions by consecutive indices.
+bool isWindow(tile::LoadOp load) {
+  llvm::SmallDenseSet<StringAttr> seen;
+  for (Value index : load.getIndices())
+    if (tile::isTile(index.getType()) &&
+        (!index.getDefiningOp<tile::IndexOp>() ||
+         !seen.insert(tile::getAxes(index.getType()).front()).second))
+      return false;
+  return true;
+}
+
+/// To shared memory if a product takes what is loaded as it is.
+void Assignment::assignLoad(tile::LoadOp load) {
+  if (!tile::isTile(load.getType()))
+    return;
+  Value result = load.getResult();
+  bool isFactor = llvm::any_of(result.getUsers(), [&](Operation *user) {
+    auto dot = dyn_cast<tile::DotOp>(user);
+    return dot && dot.getProduct() == tile::getElementType(result.getType());
+  });
+  if (isFactor && isWindow(load)) {
+    setLayout(result, NaturalLayouts::shared(tileType(result)));
+    return; // the copy takes the indices' first elements
+  }
+  setLayout(result, natural.get(tileType(result)));
+  sliceOperands(load.getIndicesMutable(), result.getType());
+}
+
+/// A factor in the product's type; in registers if it must be rounded.
+FailureOr<Value> Assignment::round(tile::DotOp dot, Value factor) {
+  Type element = tile::getElementType(factor.getType());
+  if (element == dot.getProduct())
+    return factor;
+  if (!element.isF32())
+    return dot.emitOpError("expected factors of ")
+           << dot.getProduct() << " or f32, got " << factor.getType();
+  factor = inNatural(factor);
+  OpBuilder builder(dot);
+  return Value(arith::TruncFOp::create(
+      builder, dot.getLoc(),
+      tile::withElementType(factor.getType(), dot.getProduct()), factor));
+}
+
+/// Whether a loaded left factor is kept in registers through the loops between
+/// its load and the product.
+bool Assignment::keepsLeft(tile::DotOp dot, Value factor) {
+  scf::ForOp loop = dot->getParentOfType<scf::ForOp>();
+  if (!loop || loop->isAncestor(factor.getDefiningOp()))
+    return false;
+  if (resources)
+    return resources.getKeepLeft();
+  if (kept.contains(factor))
+    return true;
+  // The loop's carried tiles, the products within it that are not carried, and
+  // every left factor that is kept already.
+  auto registers = [&](Value value) -> int64_t {
+    if (!tile::isTile(value.getType()))
+      return 0;
+    return countRegisters(natural.get(tileType(value)),
+                          tile::getElementType(value.getType()));
+  };
+  int64_t total = kOtherRegisters + registers(factor), scores = 0;
+  for (Value carried : loop.getRegionIterArgs())
+    total += registers(carried);
+  loop.walk([&](tile::DotOp inner) {
+    if (!inner.getAcc())
+      scores = std::max(scores, registers(inner.getResult()));
+  });
+  for (auto [other, count] : kept)
+    total += count;
+  if (total + scores > kRegisters)
+    return false;
+  kept[factor] = registers(factor);
+  return true;
+}
+
+FailureOr<Value> Assignment::makeLeft(tile::DotOp dot, Value factor) {
+  FailureOr<Value> rounded = round(dot, factor);
+  if (failed(rounded))
+    return failure();
+  if (tile::getShared(rounded->getType()) && !keepsLeft(dot, *rounded))
+    return rounded;
+  return inNatural(*rounded);
+}
+
+FailureOr<Value> Assignment::makeRight(tile::DotOp dot, Value factor) {
+  FailureOr<Value> rounded = round(dot, factor);
+  if (failed(rounded))
+    return failure();
+  return inLayout(*rounded, NaturalLayouts::shared(tileType(*rounded)));
+}
+
+LogicalResult Assignment::assignDot(tile::DotOp dot) {
+  StringAttr rows = natural.rowsOf(dot.getType());
+  bool isLhsLeft =
+      tile::getAxisPosition(dot.getLhs().getType(), rows).has_value();
+  FailureOr<Value> left =
+      makeLeft(dot, isLhsLeft ? dot.getLhs() : dot.getRhs());
+  FailureOr<Value> right =
+      makeRight(dot, isLhsLeft ? dot.getRhs() : dot.getLhs());
+  if (failed(left) || failed(right))
+    return failure();
+  dot.getLhsMutable().assign(isLhsLeft ? *left : *right);
+  dot.getRhsMutable().assign(isLhsLeft ? *right : *left);
+  setLayout(dot.getResult(), natural.get(dot.getType()));
+  if (dot.getAcc())
+    dot.getAccMutable().assign(
+        inLayout(dot.getAcc(), tile::getLayout(dot.getType())));
+  return success();
+}
+
+struct TileAssignLayouts : impl::TileAssignLayoutsBase<TileAssignLayouts> {
+  void runOnOperation() override {
+    auto *dialect = getContext().getLoadedDialect<tile::TileDialect>();
+    WalkResult result = getOperation()->walk([&](tile::KernelOp kernel) {
+      tile::WarpsAttr warps = dialect->getWarpsAttrHelper().getAttr(kernel);
+      if (!warps) {
+        kernel.emitError(
+            "expected 'tile.warps'; tile-partition-warps writes it");
+        return WalkResult::interrupt();
+      }
+      Assignment assignment(kernel, warps,
+                            dialect->getResourcesAttrHelper().getAttr(kernel));
+      return failed(assignment.run()) ? WalkResult::interrupt()
+                                      : WalkResult::skip();
+    });
+    if (result.wasInterrupted())
+      return signalPassFailure();
+    // Constants that every kernel now has in its own layouts.
+    getOperation()->walk([](tile::ProgramOp program) {
+      for (Operation &op : llvm::make_early_inc_range(program.getHeadBlock()))
+        if (isa<arith::ConstantOp>(op) && isOpTriviallyDead(&op))
+          op.erase();
+    });
+  }
+};
+
+} // namespace
+} // namespace attentile

@@ -1,0 +1,71 @@
+//===- NaturalLayouts.cpp - where a kernel's tiles lie by themselves ------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "NaturalLayouts.h"
+
+using namespace mlir;
+
+namespace attentile {
+
+using tile::Layout;
+
+/// Over how many warps a column axis is spread.
+int64_t NaturalLayouts::warpsOf(StringAttr column) const {
+  if (axes.isReducedColumn(column))
+    return warps.getSplitReduced();
+  return axes.isKeptColumn(column) ? warps.getSplitColumns() : 1;
+}
+
+StringAttr NaturalLayouts::rowsOf(RankedTensorType type) const {
+  if (tile::getAxisPosition(type, warps.getRows()))
+    return warps.getRows();
+  return tile::getAxes(type).front();
+}
+
+tile::FragmentAttr NaturalLayouts::get(RankedTensorType type) const {
+  MLIRContext *context = type.getContext();
+  ArrayRef<StringAttr> names = tile::getAxes(type);
+  bool hasRows = llvm::is_contained(names, warps.getRows());
+  int64_t rowWarps = warps.getSplitRows();
+  if (names.size() == 1) {
+    int64_t size = type.getDimSize(0);
+    Layout layout = hasRows ? Layout::accumulator(size, 8, rowWarps, 1)
+                            : Layout::accumulator(16 * rowWarps, size, rowWarps,
+                                                  warpsOf(names.front()));
+    return tile::FragmentAttr::get(context, layout.slice(hasRows ? 0 : 1));
+  }
+
+  StringAttr rowAxis = rowsOf(type);
+  unsigned row = *tile::getAxisPosition(type, rowAxis);
+  unsigned column = row == 0 ? 1 : 0;
+  int64_t rows = type.getDimSize(row), columns = type.getDimSize(column);
+  int64_t columnWarps = hasRows ? warpsOf(names[column]) : 1;
+  if (!hasRows) // every warp a part, as far as there are blocks
+    for (rowWarps = warps.getCount(); rows % (16 * rowWarps) != 0;)
+      rowWarps /= 2;
+  Layout block = Layout::accumulator(rows, columns, rowWarps, columnWarps);
+
+  SmallVector<Layout::Digits> digits(type.getRank());
+  digits[row].assign(block.digits(0).begin(), block.digits(0).end());
+  digits[column].assign(block.digits(1).begin(), block.digits(1).end());
+  int64_t registers = block.registers();
+  for (auto [axis, size] : llvm::enumerate(type.getShape()))
+    if (axis != row && axis != column) {
+      digits[axis].push_back({size, tile::Unit::Register, registers});
+      registers *= size;
+    }
+  return tile::FragmentAttr::get(context, Layout(digits));
+}
+
+tile::SharedAttr NaturalLayouts::shared(RankedTensorType type) {
+  return tile::SharedAttr::get(
+      type.getContext(),
+      tile::SharedLayout::forRows(type.getShape().back(),
+                                  type.getElementTypeBitWidth() / 8));
+}
+
+} // namespace attentile

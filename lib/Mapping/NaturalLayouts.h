@@ -1,0 +1,42 @@
+//===- NaturalLayouts.h - where a kernel's tiles lie by themselves -*- C++
+//-*-===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef ATTENTILE_LIB_MAPPING_NATURALLAYOUTS_H
+#define ATTENTILE_LIB_MAPPING_NATURALLAYOUTS_H
+
+#include "KernelAxes.h"
+
+namespace attentile {
+
+/// One layout for each set of axes, such that what has fewer lies as a slice of
+/// what has more. A tile over the kernel's rows and a column axis lies as
+/// matrix instructions accumulate it; further axes are registers. A tile of two
+/// axes without the rows (a right factor that is computed) has its first axis
+/// spread over all warps: of it alone no slice is natural.
+class NaturalLayouts {
+public:
+  NaturalLayouts(const KernelAxes &axes, tile::WarpsAttr warps)
+      : axes(axes), warps(warps) {}
+
+  tile::FragmentAttr get(mlir::RankedTensorType type) const;
+
+  /// The axis of a tile that lies as an accumulator's rows.
+  mlir::StringAttr rowsOf(mlir::RankedTensorType type) const;
+
+  /// Where matrix instructions and copies meet no bank conflict.
+  static tile::SharedAttr shared(mlir::RankedTensorType type);
+
+private:
+  int64_t warpsOf(mlir::StringAttr column) const;
+
+  const KernelAxes &axes;
+  tile::WarpsAttr warps;
+};
+
+} // namespace attentile
+
+#endif

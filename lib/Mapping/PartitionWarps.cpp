@@ -1,0 +1,146 @@
+//===- PartitionWarps.cpp - which warp has which part of a tile -----------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Does: writes `tile.warps` on every tile.kernel: which axis is spread over how
+// many warps. Expects: tiles whose rows are a multiple of 16 and columns of 8
+// (attn-to-tile for a GPU). Leaves: types as they are. Does not handle: tiles
+// of other sizes, an error.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelAxes.h"
+#include "attentile/Mapping/Passes.h"
+#include "llvm/ADT/bit.h"
+
+namespace attentile {
+#define GEN_PASS_DEF_TILEPARTITIONWARPS
+#include "Mapping/Passes.h.inc"
+} // namespace attentile
+
+using namespace mlir;
+
+namespace attentile {
+namespace {
+
+/// What mma.m16n8 makes of a tile: rows and columns of one block.
+constexpr int64_t kBlockRows = 16, kBlockColumns = 8;
+
+/// Accumulators of a thread that leave registers for scores and operands.
+constexpr int64_t kMostAccumulators = 128;
+
+/// The largest power of two up to `wanted` of which `size` is a multiple, in
+/// steps of `block`.
+int64_t divideOverWarps(int64_t size, int64_t block, int64_t wanted) {
+  int64_t warps = llvm::bit_floor(uint64_t(std::max<int64_t>(wanted, 1)));
+  while (warps > 1 && size % (block * warps) != 0)
+    warps /= 2;
+  return warps;
+}
+
+/// Registers of a thread that hold what products leave and nothing reduces,
+/// the rows spread over that many warps and the columns over one.
+int64_t countAccumulators(const KernelAxes &axes, StringAttr rows,
+                          int64_t warps) {
+  llvm::SmallDenseSet<Value> counted; // an accumulator and what it becomes
+  int64_t elements = 0;
+  for (tile::DotOp dot : axes.dots()) {
+    StringAttr column = tile::getAxes(dot.getType()).back();
+    Value start = dot.getAcc() ? dot.getAcc() : dot.getResult();
+    if (column != rows && axes.isKeptColumn(column) &&
+        counted.insert(start).second)
+      elements += dot.getType().getNumElements();
+  }
+  return elements / (tile::Layout::kLanes * warps);
+}
+
+/// Over how many warps the kept columns go so that accumulators fit.
+int64_t divideColumns(const KernelAxes &axes, StringAttr rows,
+                      int64_t rowWarps) {
+  int64_t warps = 1;
+  auto fits = [&](int64_t warps) {
+    return llvm::all_of(axes.dots(), [&](tile::DotOp dot) {
+      StringAttr column = tile::getAxes(dot.getType()).back();
+      return !axes.isKeptColumn(column) ||
+             axes.sizeOf(column) % (kBlockColumns * warps) == 0;
+    });
+  };
+  int64_t accumulators = countAccumulators(axes, rows, rowWarps);
+  while (accumulators / warps > kMostAccumulators && fits(2 * warps))
+    warps *= 2;
+  return warps;
+}
+
+struct TilePartitionWarps : impl::TilePartitionWarpsBase<TilePartitionWarps> {
+  using TilePartitionWarpsBase::TilePartitionWarpsBase;
+
+  void runOnOperation() override {
+    WalkResult result = getOperation()->walk([&](tile::KernelOp kernel) {
+      return failed(partition(kernel)) ? WalkResult::interrupt()
+                                       : WalkResult::skip();
+    });
+    if (result.wasInterrupted())
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult partition(tile::KernelOp kernel) {
+    KernelAxes axes(kernel);
+    StringAttr rows = axes.findRows();
+    MLIRContext *context = &getContext();
+    if (!rows) // scalars: one warp, all of whose lanes do the same
+      rows = StringAttr::get(context, "");
+    else if (failed(checkSizes(kernel, axes, rows)))
+      return failure();
+    tile::ResourcesAttr resources =
+        getDialect()->getResourcesAttrHelper().getAttr(kernel);
+    int64_t wanted = warps ? warps : resources ? resources.getWarps() : 4;
+    int64_t rowWarps = 1, columnWarps = 1, reducedWarps = 1;
+    if (!rows.empty() && split == WarpSplit::Rows) {
+      rowWarps = divideOverWarps(axes.sizeOf(rows), kBlockRows, wanted);
+      columnWarps = divideColumns(axes, rows, rowWarps);
+    } else if (!rows.empty()) {
+      columnWarps = reducedWarps = divideReduced(axes, wanted);
+    }
+    getDialect()->getWarpsAttrHelper().setAttr(
+        kernel, tile::WarpsAttr::get(context, rows, rowWarps, columnWarps,
+                                     reducedWarps));
+    return success();
+  }
+
+  tile::TileDialect *getDialect() {
+    return getContext().getLoadedDialect<tile::TileDialect>();
+  }
+
+  /// Split-K: over how many warps the reduced columns and the kept ones go.
+  static int64_t divideReduced(const KernelAxes &axes, int64_t wanted) {
+    for (tile::DotOp dot : axes.dots())
+      for (StringAttr axis : tile::getAxes(dot.getType())) {
+        // The next product takes its left factor 16 columns at a time.
+        if (axes.isReducedColumn(axis))
+          wanted = divideOverWarps(axes.sizeOf(axis), kBlockRows, wanted);
+        else if (axes.isKeptColumn(axis))
+          wanted = divideOverWarps(axes.sizeOf(axis), kBlockColumns, wanted);
+      }
+    return axes.dots().empty() ? 1 : wanted;
+  }
+
+  static LogicalResult checkSizes(tile::KernelOp kernel, const KernelAxes &axes,
+                                  StringAttr rows) {
+    for (RankedTensorType type : axes.tiles())
+      for (StringAttr axis : tile::getAxes(type)) {
+        int64_t block = axis == rows ? kBlockRows : kBlockColumns;
+        if (axes.sizeOf(axis) % block)
+          return kernel.emitError("expected a tile of a multiple of ")
+                 << block << " elements on axis '" << axis.getValue()
+                 << "' for matrix instructions, got " << axes.sizeOf(axis);
+      }
+    return success();
+  }
+};
+
+} // namespace
+} // namespace attentile
