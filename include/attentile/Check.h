@@ -48,6 +48,29 @@ public:
   compile(const CheckedKernel &kernel, llvm::StringRef pass) = 0;
 };
 
+struct Recipe;
+struct ReferenceResult;
+
+/// A run of a check, for a machine that has no compiler to repeat.
+struct RecordedRun {
+  const CheckedKernel &kernel;
+  std::string configuration;
+  /// What it shares with runs of the same compilation.
+  std::string compileKey;
+  std::vector<std::string> inNames, outNames;
+  llvm::ArrayRef<HostTensor> ins, outs;
+  llvm::ArrayRef<Recipe> recipes; // of `ins`; scalars have none
+  const ReferenceResult &reference;
+  uint64_t seed;
+};
+
+/// Takes runs in place of a comparison: attentile check --prepare.
+class RunRecorder {
+public:
+  virtual ~RunRecorder();
+  virtual llvm::Error record(const RecordedRun &run) = 0;
+};
+
 struct RunCheckOptions {
   /// The file as the user wrote it, for the command that repeats a failure.
   std::string file;
@@ -63,6 +86,8 @@ struct RunCheckOptions {
   std::string only;
   /// Only after this pass; empty: with all passes on.
   std::string after;
+  /// Is given the runs; nothing runs here then.
+  RunRecorder *recorder = nullptr;
   /// Shows progress on standard error.
   bool progress = false;
   /// Stops the runs of a pass after so many failures.

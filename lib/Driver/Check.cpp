@@ -19,6 +19,7 @@ namespace attentile {
 
 RunnableKernel::~RunnableKernel() = default;
 KernelRunner::~KernelRunner() = default;
+RunRecorder::~RunRecorder() = default;
 
 namespace {
 /// One run's inputs and what the reference says of them.
@@ -53,6 +54,8 @@ private:
   bool isPermitted(const Config &config);
   std::string runOne(const Config &config, StringRef pass, bool keepReferences,
                      PassCheck &check);
+  std::string record(const Config &config, Variant &variant,
+                     const Prepared &run);
   llvm::Expected<RunnableKernel *> compile(const Config &config,
                                            StringRef pass);
   void print(const PassCheck &check, size_t planned);
@@ -278,6 +281,28 @@ llvm::Expected<RunnableKernel *> Checker::compile(const Config &config,
   return llvm::createStringError(message);
 }
 
+/// Hands a run to the recorder; what it says, or nothing.
+std::string Checker::record(const Config &config, Variant &variant,
+                            const Prepared &run) {
+  attn::KernelOp kernel = variant.kernel;
+  RecordedRun recorded{*variant.checked,
+                       config.str(),
+                       config.compileKey(),
+                       {},
+                       {},
+                       run.data.ins,
+                       run.data.outs,
+                       run.data.recipes,
+                       run.reference,
+                       config.seed};
+  for (BlockArgument in : kernel.getInArgs())
+    recorded.inNames.push_back(kernel.nameOf(in).str());
+  for (BlockArgument out : kernel.getOutArgs())
+    recorded.outNames.push_back(kernel.nameOf(out).str());
+  llvm::Error error = options.recorder->record(recorded);
+  return error ? llvm::toString(std::move(error)) : "";
+}
+
 /// What was wrong with one run; empty if nothing.
 std::string Checker::runOne(const Config &config, StringRef pass,
                             bool keepReferences, PassCheck &check) {
@@ -302,6 +327,8 @@ std::string Checker::runOne(const Config &config, StringRef pass,
     if (keepReferences)
       prepared.emplace(key, run);
   }
+  if (options.recorder)
+    return record(config, variant, *run);
   llvm::Expected<RunnableKernel *> kernel = compile(config, pass);
   if (!kernel)
     return llvm::toString(kernel.takeError());
@@ -376,6 +403,10 @@ void Checker::progress(StringRef pass, size_t done, size_t all) {
 void Checker::print(const PassCheck &check, size_t planned) {
   os << "  "
      << llvm::left_justify(check.pass.empty() ? "all passes" : check.pass, 32);
+  if (check.failedRuns == 0 && options.recorder) {
+    os << llvm::format("%3lld runs  prepared\n", (long long)check.runs);
+    return;
+  }
   if (check.failedRuns == 0) {
     os << llvm::format("%3lld runs  ok   worst %.2f of the bound",
                        (long long)check.runs, check.worstRatio);

@@ -9,6 +9,7 @@
 
 #include "attentile/EmitIR.h"
 #include "attentile/Reference.h"
+#include "attentile/TestData.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace attentile::checking {
@@ -106,6 +107,7 @@ std::vector<int64_t> sizesOf(Variant &variant, const Config &config);
 /// config.seed; none if no scalars keep the kernel's constraints.
 struct Data {
   std::vector<HostTensor> ins, outs;
+  std::vector<Recipe> recipes; // how each input was drawn
   std::vector<int64_t> sizes;
 };
 std::optional<Data> makeData(Variant &variant, const Space &space,
@@ -113,13 +115,6 @@ std::optional<Data> makeData(Variant &variant, const Space &space,
 
 /// Whether some scalars keep the kernel's constraints at these sizes.
 bool canDrawScalars(Variant &variant, const Config &config);
-
-/// Fills an output's memory, elements and gaps, with what no kernel writes.
-void poison(const HostTensor &tensor);
-
-/// Whether the gaps between an output's elements are as poison left them.
-/// Destroys the elements.
-bool gapsAreUntouched(const HostTensor &tensor);
 
 /// Rows of a covering array: for factors of so many levels each, rows such
 /// that every pair of levels of two factors stands in one, unless `permitted`

@@ -8,38 +8,12 @@
 #include "CheckConfig.h"
 #include "attentile/AxesAnalysis.h"
 #include <cmath>
-#include <cstring>
-#include <sys/mman.h>
 
 using namespace mlir;
 
 namespace attentile::checking {
 
 namespace {
-/// SplitMix64 (Steele et al., 2014): small, fast, and the same everywhere.
-struct Random {
-  uint64_t state;
-
-  uint64_t next() {
-    uint64_t z = state += 0x9E3779B97F4A7C15;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
-    return z ^ (z >> 31);
-  }
-  /// 0 to count - 1; 0 for a count of 0.
-  int64_t below(int64_t count) {
-    return count > 0 ? static_cast<int64_t>(next() % uint64_t(count)) : 0;
-  }
-  /// Nearly normal, of deviation 1: the sum of four uniform numbers.
-  double normal() {
-    uint64_t bits = next();
-    double sum = 0;
-    for (int i = 0; i < 4; ++i, bits >>= 16)
-      sum += static_cast<double>(bits & 0xFFFF);
-    return (sum - 2 * 65535.0) / (65536 * 0.57735026919);
-  }
-};
-
 /// What the generator knows of an input tensor from how the kernel reads it.
 struct Usage {
   bool rows = false, loop = false; // which axes index it
@@ -126,31 +100,6 @@ static std::vector<Usage> findUsages(Variant &variant, const Space &space,
 // Memory
 //===----------------------------------------------------------------------===//
 
-/// Memory for positions low to high (both included) of `tensor`, with its
-/// offset moved so that all are inside.
-static void giveMemory(HostTensor &tensor, bool sparse) {
-  int64_t low = 0, high = 0;
-  for (auto [size, stride] : llvm::zip(tensor.sizes, tensor.strides)) {
-    int64_t reach = (size > 0 ? size - 1 : 0) * stride;
-    (reach < 0 ? low : high) += reach;
-  }
-  tensor.offset = -low;
-  size_t bytes = (high - low + 1) * sizeOf(tensor.type);
-  if (sparse) {
-    void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED)
-      return; // no data: the caller falls back
-    tensor.storage =
-        std::shared_ptr<void>(memory, [bytes](void *p) { munmap(p, bytes); });
-  } else {
-    size_t rounded = (bytes / 64 + 1) * 64;
-    tensor.storage.reset(std::aligned_alloc(64, rounded), std::free);
-    std::memset(tensor.storage.get(), 0, rounded);
-  }
-  tensor.data = tensor.storage.get();
-}
-
 static HostTensor makeTensor(ElementType type, std::vector<int64_t> sizes,
                              Strides strides, bool output) {
   HostTensor tensor;
@@ -205,74 +154,20 @@ static HostTensor makeTensor(ElementType type, std::vector<int64_t> sizes,
   return tensor;
 }
 
-/// The bytes from the first element to the last.
-static std::pair<uint8_t *, size_t> memoryOf(const HostTensor &tensor) {
-  int64_t low = tensor.offset, high = tensor.offset;
-  for (auto [size, stride] : llvm::zip(tensor.sizes, tensor.strides))
-    (stride < 0 ? low : high) += (size - 1) * stride;
-  int64_t bytes = sizeOf(tensor.type);
-  return {static_cast<uint8_t *>(tensor.data) + low * bytes,
-          (high - low + 1) * bytes};
-}
-
-static constexpr uint8_t kPoison = 0xFF; // NaN in every float type
-
-static void poisonElements(const HostTensor &tensor) {
-  std::vector<int64_t> index(tensor.rank());
-  int64_t bytes = sizeOf(tensor.type);
-  do {
-    std::memset(static_cast<char *>(tensor.data) +
-                    tensor.positionOf(index.data()) * bytes,
-                kPoison, bytes);
-  } while (nextIndex(index, tensor.sizes));
-}
-
-/// A sparse mapping: its gaps are left alone.
-static bool isFar(const HostTensor &tensor) {
-  return memoryOf(tensor).second > size_t(1) << 30;
-}
-
-void poison(const HostTensor &tensor) {
-  if (tensor.size() == 0)
-    return;
-  if (isFar(tensor))
-    return poisonElements(tensor);
-  auto [begin, bytes] = memoryOf(tensor);
-  std::memset(begin, kPoison, bytes);
-}
-
-bool gapsAreUntouched(const HostTensor &tensor) {
-  if (tensor.size() == 0 || tensor.isContiguous() || isFar(tensor))
-    return true;
-  poisonElements(tensor);
-  auto [begin, bytes] = memoryOf(tensor);
-  return std::all_of(begin, begin + bytes,
-                     [](uint8_t byte) { return byte == kPoison; });
-}
-
 //===----------------------------------------------------------------------===//
 // Values
 //===----------------------------------------------------------------------===//
 
-static void fillFloats(HostTensor &tensor, const Usage &usage, Values values,
-                       Random random) {
-  if (tensor.size() == 0)
-    return;
-  double factor = 1;
+static Recipe floatsOf(const HostTensor &tensor, const Usage &usage,
+                       Values values, Random random) {
+  Recipe recipe;
+  recipe.seed = random.state;
   if (values == Values::Large && usage.score)
-    factor = 100; // two of them and 1 / sqrt(D): scores of 10^4
+    recipe.factor = 100; // two of them and 1 / sqrt(D): scores of 10^4
   if (values == Values::Subnormal)
-    factor = tensor.type == ElementType::F16 ? 0x1p-17 : 0x1p-130;
-  std::vector<int64_t> index(tensor.rank());
-  std::vector<double> row;
-  if (values == Values::Equal)
-    for (int64_t i = 0; i < (tensor.rank() ? tensor.sizes.back() : 1); ++i)
-      row.push_back(random.normal());
-  do {
-    double value = row.empty() ? factor * random.normal()
-                               : row[tensor.rank() ? index.back() : 0];
-    tensor.writeDouble(tensor.positionOf(index.data()), value);
-  } while (nextIndex(index, tensor.sizes));
+    recipe.factor = tensor.type == ElementType::F16 ? 0x1p-17 : 0x1p-130;
+  recipe.equalRows = values == Values::Equal;
+  return recipe;
 }
 
 /// A random element; along the dimensions of loop axes often the first, which
@@ -289,9 +184,9 @@ static std::vector<int64_t> drawIndex(const HostTensor &tensor,
 }
 
 /// Puts what `values` asks for into a few elements of one tensor.
-static void spoil(std::vector<HostTensor> &ins,
-                  const std::vector<Usage> &usages, Values values,
+static void spoil(Data &data, const std::vector<Usage> &usages, Values values,
                   Random &random) {
+  std::vector<HostTensor> &ins = data.ins;
   std::vector<size_t> candidates;
   for (size_t i = 0; i < ins.size(); ++i) {
     if (!isFloat(ins[i].type) || ins[i].rank() == 0 || ins[i].size() == 0)
@@ -306,30 +201,32 @@ static void spoil(std::vector<HostTensor> &ins,
   if (candidates.empty())
     return;
   size_t chosen = candidates[random.below(candidates.size())];
+  auto set = [&](std::vector<int64_t> index, double value) {
+    int64_t number = 0;
+    for (auto [at, size] : llvm::zip(index, ins[chosen].sizes))
+      number = number * size + at;
+    data.recipes[chosen].patches.push_back({number, value});
+  };
   if (values == Values::Outlier) {
-    ins[chosen].set(drawIndex(ins[chosen], usages[chosen], random),
-                    random.below(2) ? 3e4 : -3e4);
+    std::vector<int64_t> index = drawIndex(ins[chosen], usages[chosen], random);
+    set(index, random.below(2) ? 3e4 : -3e4);
     return;
   }
   for (double value : {double(INFINITY), double(-INFINITY), double(NAN)})
-    ins[chosen].set(drawIndex(ins[chosen], usages[chosen], random), value);
+    set(drawIndex(ins[chosen], usages[chosen], random), value);
 }
 
-static void fillIntegers(HostTensor &tensor, const Usage &usage, Values values,
-                         int64_t largest, Random random) {
-  if (tensor.size() == 0)
-    return;
+static Recipe integersOf(const Usage &usage, Values values, int64_t largest,
+                         Random random) {
+  Recipe recipe;
+  recipe.integers = true;
   // What indexes nothing may be a length or a label: few labels or all.
-  int64_t limit = usage.indexes >= 0 ? usage.indexes
-                  : random.below(2)  ? largest + 1
-                                     : 4;
-  std::vector<int64_t> index(tensor.rank());
-  do {
-    int64_t value = random.below(limit);
-    if (values == Values::Outside && random.below(20) == 0)
-      value = random.below(2) ? -1 - value : limit + value;
-    tensor.writeInt(tensor.positionOf(index.data()), value);
-  } while (nextIndex(index, tensor.sizes));
+  recipe.limit = usage.indexes >= 0 ? usage.indexes
+                 : random.below(2)  ? largest + 1
+                                    : 4;
+  recipe.outside = values == Values::Outside;
+  recipe.seed = random.state;
+  return recipe;
 }
 
 /// Draws a scalar; the first attempt takes defaults.
@@ -380,6 +277,7 @@ static std::optional<Data> startData(Variant &variant, const Config &config,
   Data data;
   data.sizes = sizesOf(variant, config);
   data.ins.resize(variant.kernel.getInNames().size());
+  data.recipes.resize(data.ins.size());
   largest = 1;
   for (int64_t size : data.sizes)
     largest = std::max(largest, size);
@@ -419,17 +317,22 @@ std::optional<Data> makeData(Variant &variant, const Space &space,
     const Usage &usage = usages[argument.getArgNumber()];
     tensor = make(argument, false);
     Random own{random.next()};
+    Recipe &recipe = data.recipes[argument.getArgNumber()];
     if (isFloat(tensor.type))
-      fillFloats(tensor, usage, config.values, own);
+      recipe = floatsOf(tensor, usage, config.values, own);
     else if (tensor.type == ElementType::Bool)
-      fillIntegers(tensor, Usage{false, false, false, {}, 2}, Values::Normal, 1,
-                   own);
+      recipe =
+          integersOf(Usage{false, false, false, {}, 2}, Values::Normal, 1, own);
     else
-      fillIntegers(tensor, usage, config.values, largest, own);
+      recipe = integersOf(usage, config.values, largest, own);
   }
   if (config.values == Values::Outlier || config.values == Values::NanRows ||
       config.values == Values::NanLoop)
-    spoil(data.ins, usages, config.values, random);
+    spoil(data, usages, config.values, random);
+  for (BlockArgument argument : kernel.getInArgs())
+    if (unsigned i = argument.getArgNumber();
+        isa<ShapedType>(argument.getType()))
+      draw(data.ins[i], data.recipes[i]);
   for (BlockArgument argument : kernel.getOutArgs()) {
     data.outs.push_back(make(argument, true));
     poison(data.outs.back());

@@ -6,24 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "attentile/Reference.h"
+#include "attentile/TestData.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 
 namespace attentile {
-
-/// |got - expected| against what is allowed; infinite where one is NaN or an
-/// infinity that the other is not.
-static double ratioOf(double got, double expected, double allowed) {
-  if (std::isnan(got) || std::isnan(expected))
-    return std::isnan(got) && std::isnan(expected) ? 0 : INFINITY;
-  if (got == expected)
-    return 0;
-  if (std::isinf(got) || std::isinf(expected))
-    return INFINITY;
-  double error = std::fabs(got - expected);
-  return allowed > 0 ? error / allowed : INFINITY;
-}
 
 bool ReferenceOutput::takesNormCriterion() const {
   int64_t last = sizes.empty() ? 1 : sizes.back();
@@ -53,7 +41,7 @@ Comparison compare(const ReferenceOutput &reference, const HostTensor &got) {
     double expected = reference.values[i];
     double allowed =
         2 * reference.bounds[i] + halfUnit(reference.type, expected);
-    double ratio = ratioOf(value, expected, allowed);
+    double ratio = errorRatio(value, expected, allowed);
     result.worstRatio = std::max(result.worstRatio, ratio);
     if (ratio > 1 && result.failed++ == 0) {
       result.index = index;

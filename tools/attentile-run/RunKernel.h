@@ -1,0 +1,37 @@
+//===- RunKernel.h - one run, launched and compared -------------*- C++ -*-===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef ATTENTILE_TOOLS_ATTENTILE_RUN_RUNKERNEL_H
+#define ATTENTILE_TOOLS_ATTENTILE_RUN_RUNKERNEL_H
+
+#include "PreparedSet.h"
+#include <map>
+
+namespace attentile {
+
+/// What came of the runs so far.
+struct Tally {
+  int64_t elements = 0, excluded = 0;
+  double worstRatio = 0;
+  /// The worst ||out - ref|| / ||ref|| of runs with normal values, by type.
+  std::map<ElementType, double> relativeErrors;
+};
+
+/// How one run ended.
+struct Outcome {
+  enum { Passed, Failed, NoMemory, Lost } kind = Passed; ///< Lost: the GPU is
+  std::string message;                                   // of a failure
+  double seconds = 0;                                    // if timed
+};
+
+/// Draws the inputs, launches on `device` and compares. `launches`: how often
+/// it is timed, 0 for not at all.
+Outcome runKernel(const PreparedRun &run, attentile_kernel *kernel,
+                  int32_t device, int32_t launches, Tally &tally);
+
+} // namespace attentile
+
+#endif
