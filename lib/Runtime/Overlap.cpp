@@ -149,7 +149,8 @@ bool overlapsItself(const Extent &extent) {
 }
 
 bool overlap(const Extent &a, const Extent &b) {
-  if (a.low >= b.high || b.low >= a.high)
+  bool isEmpty = a.low == a.high || b.low == b.high;
+  if (isEmpty || a.low >= b.high || b.low >= a.high)
     return false;
   // (a.origin + sum over a) - (b.origin + sum over b) within an element
   Search search;

@@ -1,0 +1,72 @@
+"""Writes a prepared set of a kernel that copies float32, for attentile-run on the fake driver.
+
+usage: make-set.py DIR FUNCTION; FUNCTION is copy_0, copy_wrong or copy_outside (test/Runtime/FakeCuda.h)
+"""
+import hashlib
+import json
+import pathlib
+import struct
+import sys
+
+MASK = (1 << 64) - 1
+
+
+class Random:
+    """As in include/attentile/TestData.h."""
+
+    def __init__(self, state):
+        self.state = state
+
+    def next(self):
+        self.state = z = (self.state + 0x9E3779B97F4A7C15) & MASK
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
+        return z ^ (z >> 31)
+
+    def normal(self):
+        bits = self.next()
+        total = sum(bits >> 16 * i & 0xFFFF for i in range(4))
+        return (total - 2 * 65535.0) / (65536 * 0.57735026919)
+
+
+def sealed(value):
+    text = json.dumps(value)[:-1] + ",\n"
+    return text + '"seal":"' + hashlib.sha256(text.encode()).hexdigest() + '"}\n'
+
+
+def f32(value):
+    return struct.unpack("f", struct.pack("f", value))[0]
+
+
+folder, function = pathlib.Path(sys.argv[1]), sys.argv[2]
+folder.mkdir(parents=True, exist_ok=True)
+cubin = f"\x7fELF fake\nsm_90\n{function} 8 8 8\n".encode()
+(folder / "kernel-0.cubin").write_bytes(cubin)
+(folder / "kernel-0.json").write_text(sealed({
+    "format": "attentile-manifest", "version": 1, "target": "sm_90", "kernel": "copy",
+    "image": {"cubin": "copy.cubin", "bytes": len(cubin), "sha256": hashlib.sha256(cubin).hexdigest()},
+    "sizes": ["N"],
+    "tensors": [{"name": "X", "role": "input", "type": "f32", "shape": ["N"]},
+                {"name": "Y", "role": "output", "type": "f32", "shape": ["N"]}],
+    "launches": [{"kernel": function, "cells": [["min", 1, "N"]], "threads": 32, "shared": 0,
+                  "arguments": [{"kind": "tensor", "name": "X"}, {"kind": "tensor", "name": "Y"},
+                                {"kind": "size", "name": "N"}]}]}))
+
+expected, runs = b"", []
+for seed, count in ((11, 5), (12, 1), (13, 0), (14, 1000)):
+    random = Random(seed)
+    values = [f32(random.normal()) for _ in range(count)]
+    expected += b"\0" * (-len(expected) % 8)
+    offset = len(expected)
+    expected += struct.pack(f"{count}d", *values) + struct.pack(f"{count}f", *([1e-6] * count))
+    tensor = {"type": "f32", "sizes": [count], "strides": [1]}
+    runs.append({
+        "name": f"N={count},values=normal", "kernel": 0, "scalars": [],
+        "inputs": [{"name": "X", **tensor,
+                    "recipe": {"seed": seed, "factor": 1, "equal_rows": False, "patches": []}}],
+        "outputs": [{"name": "Y", **tensor, "seed": 0,
+                     "expected": {"offset": offset, "elements": count, "samples": count, "listed": False}}]})
+(folder / "expected.bin").write_bytes(expected)
+(folder / "set.json").write_text(sealed({"format": "attentile-prepared", "version": 1, "name": function,
+                                         "target": "sm_90", "seed": 1, "expected_bytes": len(expected),
+                                         "runs": runs}))
