@@ -219,3 +219,29 @@ def WarpPipelineCopies : Pass<"warp-pipeline-copies"> {
   let dependentDialects = ["::attentile::warp::WarpDialect", "::mlir::arith::ArithDialect",
     "::mlir::scf::SCFDialect"];
 }
+
+def WarpAllocateShared : Pass<"warp-allocate-shared"> {
+  let summary = "where each buffer lies in shared memory";
+  let description = [{
+    Every `warp.alloc` gets an offset, a multiple of 128, and the kernel the
+    number of bytes that all take. Buffers that are not needed at the same time
+    share room: that of the queries, once they are in registers, is the first
+    tile of values'. More than `limit` bytes are an error.
+
+    Before:
+
+    ```mlir
+    %q = warp.alloc : !warp.buffer<64x64xbf16, #tile.shared<pitch = 64, chunk = 8, period = 8>>
+    ```
+
+    After:
+
+    ```mlir
+    %q = warp.alloc {offset = 8192 : i64} : !warp.buffer<64x64xbf16, #tile.shared<pitch = 64, chunk = 8, period = 8>>
+    ```
+  }];
+  let options = [
+    Option<"limit", "limit", "int64_t", /*default=*/"232448", "Bytes of shared memory a block may have on the target">
+  ];
+  let dependentDialects = ["::attentile::warp::WarpDialect"];
+}
