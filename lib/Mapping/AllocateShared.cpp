@@ -138,7 +138,8 @@ struct WarpAllocateShared : impl::WarpAllocateSharedBase<WarpAllocateShared> {
     SmallVector<Life> lives;
     for (auto alloc :
          llvm::make_early_inc_range(body.getOps<warp::AllocOp>())) {
-      Life life{alloc};
+      Life life;
+      life.alloc = alloc;
       collectAccesses(alloc, life.accesses);
       for (Operation *access : life.accesses) {
         Operation *top = body.findAncestorOpInBlock(*access);
