@@ -40,7 +40,8 @@ static json::Value numberOf(double value) {
   return value;
 }
 
-static json::Object tensorOf(llvm::StringRef name, const HostTensor &tensor) {
+static json::Object tensorOf(const std::string &name,
+                             const HostTensor &tensor) {
   return json::Object{{"name", name},
                       {"type", nameOf(tensor.type)},
                       {"sizes", json::Array(tensor.sizes)},

@@ -7,8 +7,8 @@
 #ifndef ATTENTILE_LIB_DRIVER_PREPARE_H
 #define ATTENTILE_LIB_DRIVER_PREPARE_H
 
+#include "GpuImage.h"
 #include "attentile/Check.h"
-#include <functional>
 #include <map>
 
 namespace llvm::json {
@@ -16,15 +16,6 @@ class Array;
 } // namespace llvm::json
 
 namespace attentile {
-
-/// A kernel compiled for a GPU: its sealed manifest and its images.
-struct GpuImage {
-  std::string manifest, cubin, ptx;
-};
-
-/// Compiles a checked kernel for a GPU.
-using GpuCompiler =
-    std::function<llvm::Expected<GpuImage>(const CheckedKernel &kernel)>;
 
 /// Writes the runs of a check into a folder, for `attentile-run`:
 ///

@@ -173,7 +173,7 @@ PreparedRun Reader::run(const json &object) {
   return run;
 }
 
-bool readSet(const std::string &folder, PreparedSet &set, std::string &error) {
+bool readSet(const std::string &folder, ReadSet &set, std::string &error) {
   set.folder = folder;
   std::string text, expected;
   if (!readFile(folder + "/set.json", text))

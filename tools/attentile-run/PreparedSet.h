@@ -44,14 +44,14 @@ struct PreparedRun {
   unsigned inputs() const { return tensors.size() - expectations.size(); }
 };
 
-struct PreparedSet {
+struct ReadSet {
   std::string folder, name, target;
   std::vector<PreparedRun> runs;
 };
 
 /// Reads DIR/set.json and DIR/expected.bin. False, with what is wrong in
 /// `error`.
-bool readSet(const std::string &folder, PreparedSet &set, std::string &error);
+bool readSet(const std::string &folder, ReadSet &set, std::string &error);
 
 /// Reads a file whole; false if that fails.
 bool readFile(const std::string &path, std::string &bytes);

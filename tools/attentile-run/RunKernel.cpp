@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "RunKernel.h"
-#include "DeviceTensor.h"
+#include "attentile/DeviceTensor.h"
 #include <cmath>
 #include <cstdio>
 #include <cstring>

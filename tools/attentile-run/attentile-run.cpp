@@ -104,7 +104,7 @@ static attentile_status openKernel(const std::string &folder, unsigned number,
                                cubin.size(), nullptr, 0, kernel);
 }
 
-static void report(const PreparedSet &set, const Result &result) {
+static void report(const ReadSet &set, const Result &result) {
   std::printf("  %-28s ", set.name.c_str());
   if (result.failed > 0) {
     std::printf("FAILED %d of %d runs", result.failed, result.runs);
@@ -124,7 +124,7 @@ static void report(const PreparedSet &set, const Result &result) {
 }
 
 /// Runs a set; what fails is printed at once, the rest by report().
-static Result runSet(const PreparedSet &set, const Options &options) {
+static Result runSet(const ReadSet &set, const Options &options) {
   Result result;
   attentile_kernel *kernel = nullptr;
   unsigned opened = 0;
@@ -221,7 +221,7 @@ int main(int argc, char **argv) {
   Options options;
   if (int code = parse(argc, argv, options))
     return code;
-  std::vector<PreparedSet> sets;
+  std::vector<ReadSet> sets;
   for (const std::string &folder : options.folders) {
     std::vector<std::string> found;
     findSets(folder, found);
@@ -243,7 +243,7 @@ int main(int argc, char **argv) {
   }
   int runs = 0, failed = 0, skipped = 0;
   bool isLost = false;
-  for (const PreparedSet &set : sets) {
+  for (const ReadSet &set : sets) {
     Result result = runSet(set, options);
     runs += result.runs;
     failed += result.failed;

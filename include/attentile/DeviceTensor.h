@@ -4,10 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef ATTENTILE_TOOLS_ATTENTILE_RUN_DEVICETENSOR_H
-#define ATTENTILE_TOOLS_ATTENTILE_RUN_DEVICETENSOR_H
+#ifndef ATTENTILE_DEVICETENSOR_H
+#define ATTENTILE_DEVICETENSOR_H
 
-#include "PreparedSet.h"
+#include "attentile-c/runtime.h"
+#include "attentile/TestData.h"
 
 namespace attentile {
 

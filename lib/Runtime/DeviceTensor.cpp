@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "DeviceTensor.h"
+#include "attentile/DeviceTensor.h"
 #include <algorithm>
 #include <cstring>
 
