@@ -5,6 +5,8 @@
 #   bin/                       the tools (attentile_add_tool)
 #   lib/                       the compiler's libraries (attentile_add_library)
 #   lib/cmake/attentile/       find_package(attentile)
+#   lib/libattentile-runtime.* the runtime, for programs without the compiler
+#   lib/cmake/attentile-runtime/  find_package(attentile-runtime)
 #   include/attentile/         the public headers, generated ones included
 #   include/attentile-dialects/  Attn/Attn.h, Tile/Tile.h, pass declarations
 #   share/attentile/examples/  the example kernels
@@ -31,3 +33,13 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/attentileConfigVersion.cm
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/attentileConfig.cmake
               ${PROJECT_BINARY_DIR}/attentileConfigVersion.cmake DESTINATION ${_package})
+
+set(_package lib/cmake/attentile-runtime)
+install(EXPORT attentileRuntimeTargets FILE attentile-runtimeTargets.cmake
+        NAMESPACE attentile:: DESTINATION ${_package})
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/attentile-runtimeConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/attentile-runtimeConfig.cmake INSTALL_DESTINATION ${_package})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/attentile-runtimeConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/attentile-runtimeConfig.cmake
+              ${PROJECT_BINARY_DIR}/attentile-runtimeConfigVersion.cmake DESTINATION ${_package})

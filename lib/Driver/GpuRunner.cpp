@@ -38,7 +38,7 @@ llvm::Expected<std::string> gpuTarget() {
 }
 
 llvm::Expected<std::unique_ptr<GpuKernel>>
-GpuKernel::load(const GpuImage &image, std::vector<std::string> inNames) {
+GpuKernel::load(const CompiledKernel &image, std::vector<std::string> inNames) {
   attentile_kernel *kernel = nullptr;
   if (attentile_open_memory(image.manifest.data(), image.manifest.size(),
                             image.cubin.empty() ? nullptr : image.cubin.data(),
@@ -127,7 +127,7 @@ llvm::Expected<double> GpuKernel::time(llvm::ArrayRef<HostTensor> ins,
 
 llvm::Expected<std::unique_ptr<RunnableKernel>>
 GpuRunner::compile(const CheckedKernel &kernel, llvm::StringRef) {
-  llvm::Expected<GpuImage> image = compiler(kernel);
+  llvm::Expected<CompiledKernel> image = compiler(kernel);
   if (!image)
     return image.takeError();
   // As the emitted kernel orders them: bound scalars are none of its inputs.

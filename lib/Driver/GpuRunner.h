@@ -7,7 +7,7 @@
 #ifndef ATTENTILE_LIB_DRIVER_GPURUNNER_H
 #define ATTENTILE_LIB_DRIVER_GPURUNNER_H
 
-#include "GpuImage.h"
+#include "CompiledKernel.h"
 #include "attentile-c/runtime.h"
 #include "attentile/Check.h"
 
@@ -23,7 +23,7 @@ class GpuKernel : public RunnableKernel {
 public:
   /// `inNames`: of the inputs that run() is given, scalars included.
   static llvm::Expected<std::unique_ptr<GpuKernel>>
-  load(const GpuImage &image, std::vector<std::string> inNames);
+  load(const CompiledKernel &image, std::vector<std::string> inNames);
   ~GpuKernel() override;
 
   llvm::Error run(llvm::ArrayRef<HostTensor> ins,

@@ -121,7 +121,7 @@ llvm::Expected<unsigned> PreparedSet::kernelOf(const RecordedRun &run) {
     return known->second;
   if (auto failed = failures.find(run.compileKey); failed != failures.end())
     return llvm::createStringError(failed->second);
-  llvm::Expected<GpuImage> image = compile(run.kernel);
+  llvm::Expected<CompiledKernel> image = compile(run.kernel);
   if (!image) {
     std::string why = llvm::toString(image.takeError());
     failures[run.compileKey] = why;

@@ -7,7 +7,7 @@
 #ifndef ATTENTILE_LIB_DRIVER_PREPARE_H
 #define ATTENTILE_LIB_DRIVER_PREPARE_H
 
-#include "GpuImage.h"
+#include "CompiledKernel.h"
 #include "attentile/Check.h"
 #include <map>
 

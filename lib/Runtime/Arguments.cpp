@@ -12,7 +12,9 @@
 
 namespace attentile::runtime {
 
-static constexpr int64_t kMaxSize = INT32_MAX;
+/// A little below 2^31: kernels compute positions some tiles behind the last
+/// element in 32 bits.
+static constexpr int64_t kMaxSize = (int64_t(1) << 31) - (1 << 16) - 1;
 
 static const char *typeName(attentile_type type) {
   return unsigned(type) <= ATTENTILE_BOOL
@@ -40,7 +42,7 @@ static attentile_status checkHead(const TensorParameter &parameter,
   for (int32_t dim = 0; dim < tensor.rank; ++dim)
     if (tensor.sizes[dim] < 0 || tensor.sizes[dim] > kMaxSize)
       return fail(ATTENTILE_INVALID_ARGUMENT,
-                  "'%s': expected a size from 0 to 2147483647 in dimension %d "
+                  "'%s': expected a size from 0 to 2147418111 in dimension %d "
                   "(%s), got %lld",
                   name, dim, parameter.shape[dim].text.c_str(),
                   static_cast<long long>(tensor.sizes[dim]));

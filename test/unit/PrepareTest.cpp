@@ -102,7 +102,7 @@ TEST_F(Prepare, ReadsBackWhatWasWritten) {
   int compilations = 0;
   PreparedSet set(folder, [&](const CheckedKernel &) {
     ++compilations;
-    return GpuImage{"{\"kernel\":1}", "image", ""};
+    return CompiledKernel{"{\"kernel\":1}", "image", ""};
   });
   Recorder recorder(set);
   Prepared prepared("02-causal.attn");
@@ -156,7 +156,7 @@ TEST_F(Prepare, ReadsBackWhatWasWritten) {
 TEST_F(Prepare, SaysWhatDoesNotCompile) {
   int compilations = 0;
   PreparedSet set(
-      folder, [&](const CheckedKernel &) -> llvm::Expected<GpuImage> {
+      folder, [&](const CheckedKernel &) -> llvm::Expected<CompiledKernel> {
         ++compilations;
         return llvm::createStringError("expected a schedule that fits");
       });

@@ -157,11 +157,11 @@ TEST_F(Launch, RefusesWrongSizes) {
   expectRefused("'K': expected size 64 in dimension 3 (64), got 32");
   given.sizes[1][3] = 64;
   given.sizes[0][2] = -1;
-  expectRefused("'Q': expected a size from 0 to 2147483647 in dimension 2 (M), "
+  expectRefused("'Q': expected a size from 0 to 2147418111 in dimension 2 (M), "
                 "got -1");
-  given.sizes[0][2] = int64_t(1) << 31;
-  expectRefused("'Q': expected a size from 0 to 2147483647 in dimension 2 (M), "
-                "got 2147483648");
+  given.sizes[0][2] = 2147418112;
+  expectRefused("'Q': expected a size from 0 to 2147418111 in dimension 2 (M), "
+                "got 2147418112");
 }
 
 TEST_F(Launch, RefusesBrokenConstraints) {
