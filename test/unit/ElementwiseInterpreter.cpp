@@ -111,6 +111,7 @@ const llvm::StringMap<Binary> &binaries() {
       {"arith.divsi", truncated},
       {"arith.divui", truncated},
       {"arith.remsi", [](double a, double b) { return std::fmod(a, b); }},
+      {"arith.remui", [](double a, double b) { return std::fmod(a, b); }},
       {"arith.floordivsi",
        [](double a, double b) { return std::floor(a / b); }},
       {"arith.ceildivsi", [](double a, double b) { return std::ceil(a / b); }},

@@ -45,13 +45,15 @@ TileFile TileFile::fromText(llvm::StringRef text) {
   return result;
 }
 
-TileFile TileFile::fromSource(llvm::StringRef source) {
+TileFile TileFile::fromSource(llvm::StringRef source,
+                              llvm::ArrayRef<std::string> bound) {
   TileFile result;
   SourceFile file("test.attn", source.str());
   Diagnostics diagnostics;
   SyntaxTree tree = parse(file, diagnostics);
   Bindings bindings;
-  bindings.add("D=8", diagnostics);
+  for (const std::string &binding : bound)
+    bindings.add(binding, diagnostics);
   if (!diagnostics.hasErrors())
     if (auto kernel = check(tree, bindings, {}, diagnostics))
       result.module = emit(*result.context, *kernel);

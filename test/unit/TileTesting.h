@@ -22,9 +22,10 @@ public:
   explicit TileFile(llvm::StringRef path);
   /// Parses `text`.
   static TileFile fromText(llvm::StringRef text);
-  /// Compiles a kernel in the attn language as far as attn.kernel, with D=8
-  /// bound; null after printing what is wrong with it.
-  static TileFile fromSource(llvm::StringRef source);
+  /// Compiles a kernel in the attn language as far as attn.kernel, with these
+  /// names bound; null after printing what is wrong with it.
+  static TileFile fromSource(llvm::StringRef source,
+                             llvm::ArrayRef<std::string> bound = {"D=8"});
 
   explicit operator bool() const { return bool(module); }
   mlir::ModuleOp getModule() { return *module; }

@@ -1,0 +1,173 @@
+//===- TileToWarpTest.cpp - warp kernels against their tiles --------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each kernel runs twice: its tiles in float64, and its warps thread by thread.
+// The sizes leave rows, keys and columns over at every tile's edge.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SharedMemory.h"
+#include "TileTesting.h"
+#include "Warp/Warp.h"
+#include "WarpInterpreter.h"
+#include "attentile/Mapping/Passes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Diagnostics.h"
+#include "gtest/gtest.h"
+#include <fstream>
+#include <sstream>
+
+using namespace mlir;
+using namespace attentile;
+using namespace attentile::test;
+
+namespace {
+
+const char *kToTiles =
+    "attn-lower-softmax,attn-form-grids,attn-to-tile{tile-sizes=%s},"
+    "canonicalize,cse,tile-fuse-online-softmax,canonicalize,cse,"
+    "tile-skip-masked-blocks,canonicalize,cse,tile-fold-exp2,canonicalize,cse,"
+    "loop-invariant-code-motion";
+const char *kToWarps = "tile-partition-warps{%s},tile-assign-layouts,"
+                       "tile-verify-layouts,tile-to-warp,canonicalize,cse";
+
+struct KernelCase {
+  const char *example;
+  const char *type;
+  int64_t D, E;
+  std::string tiles = "m=64,n=32";
+  std::string partition = "";
+  std::string behind = ",warp-pipeline-copies,warp-allocate-shared";
+};
+
+std::string readExample(llvm::StringRef name) {
+  std::ifstream in(std::string(ATTENTILE_EXAMPLES) + "/" + name.str() +
+                   ".attn");
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+std::string format(const char *pattern, const std::string &argument) {
+  std::string text = pattern;
+  return text.replace(text.find("%s"), 2, argument);
+}
+
+/// The example as tiles; null after a failure.
+TileFile compile(const KernelCase &run) {
+  registerAttentileMappingPasses();
+  TileFile file = TileFile::fromSource(readExample(run.example),
+                                       {"D=" + std::to_string(run.D),
+                                        "E=" + std::to_string(run.E),
+                                        std::string("T=") + run.type});
+  EXPECT_TRUE(file);
+  EXPECT_TRUE(file.run(format(kToTiles, run.tiles)));
+  return file;
+}
+
+/// Inputs that their types hold.
+Values drawRounded(TileFile &file) {
+  Values values =
+      file.draw({{"B", 1}, {"H", 2}, {"G", 1}, {"M", 70}, {"N", 91}, {"R", 40}},
+                /*seed=*/1);
+  attn::SignatureOpInterface head = file.program();
+  for (BlockArgument in : head.getInArgs())
+    for (double &x : values[head.nameOf(in).str()].data)
+      x = roundTo(tile::getElementType(in.getType()), x);
+  return values;
+}
+
+void expectSame(const KernelCase &run) {
+  SCOPED_TRACE(std::string(run.example) + " " + run.type + " " + run.tiles +
+               " " + run.partition + run.behind);
+  TileFile file = compile(run);
+  Values expected = drawRounded(file), got = expected;
+  ASSERT_TRUE(interpret(file.program(), expected));
+  ASSERT_TRUE(file.run(format(kToWarps, run.partition) + run.behind));
+  ASSERT_TRUE(interpretWarps(file.program(), got));
+  // What P and the output lose in 16 bits; in f32, what three products leave.
+  std::string type = run.type;
+  double bound = type == "bf16" ? 6e-3 : type == "f16" ? 8e-4 : 2e-5;
+  attn::SignatureOpInterface head = file.program();
+  for (BlockArgument out : head.getOutArgs()) {
+    std::string name = head.nameOf(out).str();
+    EXPECT_LT(difference(got[name], expected[name]), bound) << name;
+  }
+}
+
+const char *const kExamples[] = {
+    "01-attention", "02-causal",       "03-sliding-window", "04-alibi",
+    "05-soft-cap",  "06-learned-bias", "07-column-sums",    "08-two-softmaxes"};
+
+class Examples : public testing::TestWithParam<const char *> {};
+
+TEST_P(Examples, bf16) { expectSame({GetParam(), "bf16", 32, 48}); }
+TEST_P(Examples, f32) { expectSame({GetParam(), "f32", 16, 32}); }
+
+INSTANTIATE_TEST_SUITE_P(TileToWarp, Examples, testing::ValuesIn(kExamples),
+                         [](const auto &info) {
+                           std::string name = info.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+TEST(TileToWarp, copiesWaitedForAtOnce) {
+  expectSame({"02-causal", "bf16", 32, 16, "m=64,n=32", "", ""});
+}
+
+TEST(TileToWarp, severalRowBlocksAWarp) {
+  expectSame({"02-causal", "f16", 64, 64, "m=128,n=64"});
+}
+
+TEST(TileToWarp, columnsSplitOverWarps) {
+  expectSame({"02-causal", "bf16", 32, 272, "m=64,n=32"});
+}
+
+TEST(TileToWarp, splitReducedAxis) {
+  for (const char *example : {"02-causal", "07-column-sums"})
+    expectSame({example, "bf16", 32, 64, "m=32,n=64", "split=reduced"});
+  expectSame({"02-causal", "f32", 16, 32, "m=32,n=32", "split=reduced"});
+}
+
+TEST(DeferSums, lanesMeetAfterTheLoop) {
+  for (const char *example : {"02-causal", "08-two-softmaxes"})
+    expectSame({example, "f32", 16, 16, "m=64,n=32", "",
+                ",warp-defer-sums,warp-pipeline-copies,warp-allocate-shared"});
+}
+
+TEST(PipelineCopies, stages) {
+  for (const char *stages : {"2", "3"})
+    expectSame({"03-sliding-window", "bf16", 16, 16, "m=64,n=16", "",
+                std::string(",warp-pipeline-copies{stages=") + stages +
+                    "},warp-allocate-shared"});
+}
+
+/// Every barrier and every wait of the loop is needed: without it the
+/// interpreter finds a race or a copy on its way.
+TEST(PipelineCopies, nothingToSpare) {
+  KernelCase run{"02-causal", "bf16", 16, 16, "m=64,n=16"};
+  for (unsigned number = 0;; ++number) {
+    TileFile file = compile(run);
+    Values values = drawRounded(file);
+    ASSERT_TRUE(file.run(format(kToWarps, "") + run.behind));
+    SmallVector<Operation *> syncs;
+    file.getModule().walk([&](scf::ForOp loop) {
+      for (Operation &op : *loop.getBody())
+        if (isa<warp::BarrierOp, warp::WaitGroupOp>(op))
+          syncs.push_back(&op);
+    });
+    ASSERT_EQ(syncs.size(), 8u); // two loops, two points each
+    if (number == syncs.size())
+      break;
+    syncs[number]->erase();
+    ScopedDiagnosticHandler quiet(file.getModule().getContext(),
+                                  [](Diagnostic &) { return success(); });
+    EXPECT_FALSE(interpretWarps(file.program(), values)) << number;
+  }
+}
+
+} // namespace
