@@ -44,8 +44,8 @@ cubin = f"\x7fELF fake\nsm_90\n{function} 8 8 8\n".encode()
 (folder / "kernel-0.cubin").write_bytes(cubin)
 (folder / "kernel-0.json").write_text(sealed({
     "format": "attentile-manifest", "version": 1, "target": "sm_90", "kernel": "copy",
-    "image": {"cubin": "copy.cubin", "bytes": len(cubin), "sha256": hashlib.sha256(cubin).hexdigest()},
-    "sizes": ["N"],
+    "image": {"cubin": "kernel-0.cubin", "bytes": len(cubin), "sha256": hashlib.sha256(cubin).hexdigest()},
+    "sizes": ["N"], "scalars": [],
     "tensors": [{"name": "X", "role": "input", "type": "f32", "shape": ["N"]},
                 {"name": "Y", "role": "output", "type": "f32", "shape": ["N"]}],
     "launches": [{"kernel": function, "cells": [["min", 1, "N"]], "threads": 32, "shared": 0,
