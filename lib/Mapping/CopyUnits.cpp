@@ -53,10 +53,16 @@ std::optional<CopyUnit> matchCopyUnit(warp::CopyAsyncOp copy) {
   unit.trailing = next(unit.wait);
   if (!isa_and_nonnull<warp::BarrierOp>(unit.trailing) || !unit.buffer)
     return std::nullopt;
-  Operation *before = copy->getPrevNode();
-  while (before && isPure(before))
-    before = before->getPrevNode();
-  if (isa_and_nonnull<warp::BarrierOp>(before))
+  auto previous = [](Operation *op) {
+    do
+      op = op->getPrevNode();
+    while (op && isPure(op));
+    return op;
+  };
+  // Behind a wait a barrier ends another copy.
+  Operation *before = previous(copy);
+  if (isa_and_nonnull<warp::BarrierOp>(before) &&
+      !isa_and_nonnull<warp::WaitGroupOp>(previous(before)))
     unit.leading = before;
   return unit;
 }
@@ -134,6 +140,68 @@ bool readSameWindow(const CopyUnit &a, scf::ForOp loopA, const CopyUnit &b,
                         return isSameFunction(std::get<0>(pair), loopA,
                                               std::get<1>(pair), loopB);
                       });
+}
+
+//===----------------------------------------------------------------------===//
+// Before the loop
+//===----------------------------------------------------------------------===//
+
+bool computeBefore(Value value, Operation *op, bool move) {
+  Operation *definition = value.getDefiningOp();
+  if (!definition || definition->getBlock() != op->getBlock() ||
+      definition->isBeforeInBlock(op))
+    return true; // of an enclosing block, then
+  if (definition->getNumRegions() != 0 || !isPure(definition))
+    return false;
+  for (Value operand : definition->getOperands())
+    if (!computeBefore(operand, op, move))
+      return false;
+  if (move)
+    definition->moveBefore(op);
+  return true;
+}
+
+/// Moves what computes all of `values` before `op`, if it can be.
+static bool moveAllBefore(ValueRange values, Operation *op) {
+  for (bool move : {false, true})
+    for (Value value : values)
+      if (!computeBefore(value, op, move))
+        return false;
+  return true;
+}
+
+Operation *requestTogether(scf::ForOp loop, ArrayRef<Value> needed,
+                           unsigned groups) {
+  // Backward, to what another loop has left in shared memory. A copy with a
+  // barrier before it overwrites something: it stays.
+  SmallVector<CopyUnit> units;
+  for (Operation *op = loop->getPrevNode(); op && !isa<scf::ForOp>(op);
+       op = op->getPrevNode())
+    if (auto copy = dyn_cast<warp::CopyAsyncOp>(op)) {
+      std::optional<CopyUnit> unit = matchCopyUnit(copy);
+      if (!unit)
+        break;
+      units.insert(units.begin(), *unit);
+      if (unit->leading)
+        break;
+    }
+  if (units.empty())
+    return loop;
+  Operation *first = units.front().wait;
+  SmallVector<CopyUnit> moved{units.front()};
+  for (CopyUnit &unit : MutableArrayRef(units).drop_front()) {
+    if (!moveAllBefore(unit.copy.getIndices(), first))
+      break;
+    unit.copy->moveBefore(first);
+    unit.commit->moveBefore(first);
+    moved.push_back(unit);
+  }
+  bool all = moved.size() == units.size() && moveAllBefore(needed, first);
+  // A wait lets pass what is requested behind the copy it waits for.
+  for (auto [i, unit] : llvm::enumerate(moved))
+    cast<warp::WaitGroupOp>(unit.wait).setPending(moved.size() - 1 - i +
+                                                  (all ? groups : 0));
+  return all ? first : loop.getOperation();
 }
 
 //===----------------------------------------------------------------------===//

@@ -40,6 +40,18 @@ std::optional<CopyUnit> matchCopyUnit(warp::CopyAsyncOp copy);
 bool readSameWindow(const CopyUnit &a, mlir::scf::ForOp loopA,
                     const CopyUnit &b, mlir::scf::ForOp loopB);
 
+/// Whether `value` can be computed before `op`; with `move`, moves what
+/// computes it there.
+bool computeBefore(mlir::Value value, mlir::Operation *op, bool move);
+
+/// Copies that stand between the loop before `loop`, if any, and `loop` (of
+/// queries) are all requested before the first is waited for, and so may
+/// `groups` more, which need the values `needed`: returns the operation before
+/// which they go, which is `loop` if they cannot go further up.
+mlir::Operation *requestTogether(mlir::scf::ForOp loop,
+                                 llvm::ArrayRef<mlir::Value> needed,
+                                 unsigned groups);
+
 /// A place in a loop's body where all threads meet.
 struct SyncPoint {
   mlir::Operation *before;              ///< stands before this operation

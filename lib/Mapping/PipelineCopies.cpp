@@ -84,6 +84,16 @@ Value cloneFor(OpBuilder &builder, Value value, scf::ForOp loop,
   return mapping.lookup(value);
 }
 
+/// What `value`, computed in a loop from its index, takes from outside it.
+void collectOutside(Value value, scf::ForOp loop,
+                    SmallVectorImpl<Value> &outside) {
+  if (loop.isDefinedOutsideOfLoop(value))
+    outside.push_back(value);
+  else if (Operation *op = value.getDefiningOp())
+    for (Value operand : op->getOperands())
+      collectOutside(operand, loop, outside);
+}
+
 /// The copy of `unit` for the iteration at `index`, into `buffer`; `inBounds`
 /// is what is known there.
 void requestAt(OpBuilder &builder, const CopyUnit &unit, scf::ForOp loop,
@@ -129,6 +139,7 @@ public:
 
   void run() {
     shareBuffers();
+    placePrologue();
     findStarts();
     emitPrologue();
     for (size_t i = 0; i < chain.loops.size(); ++i)
@@ -149,9 +160,27 @@ private:
       }
   }
 
+  /// The first requests go out with those of what stands before the loop.
+  void placePrologue() {
+    SmallVector<Value> needed;
+    for (scf::ForOp loop : chain.loops)
+      llvm::append_values(needed, loop.getLowerBound(), loop.getUpperBound());
+    for (const CopyUnit &unit : chain.units.front())
+      for (Value index : warp::CopyAsyncOp(unit.copy).getIndices())
+        collectOutside(index, chain.loops.front(), needed);
+    const CopySchedule &schedule = chain.schedules.front();
+    unsigned groups = 0;
+    for (unsigned i : schedule.requestOrder())
+      groups += groups != 0 || !schedule.sameIteration[i];
+    prologue = chain.loops.front();
+    // In a loop a barrier must come first (emitPrologue).
+    if (!prologue->getParentOfType<scf::ForOp>())
+      prologue = requestTogether(chain.loops.front(), needed, groups);
+  }
+
   /// Of each loop, the first iteration from there on, in it or in a later one.
   void findStarts() {
-    OpBuilder builder(chain.loops.front());
+    OpBuilder builder(prologue);
     Location loc = chain.loops.front().getLoc();
     starts.resize(chain.loops.size());
     for (size_t i = chain.loops.size(); i-- > 0;) {
@@ -182,7 +211,7 @@ private:
   /// What the iteration before the first would have requested.
   void emitPrologue() {
     scf::ForOp loop = chain.loops.front();
-    OpBuilder builder(loop);
+    OpBuilder builder(prologue);
     // A loop around this one: in its last iteration the buffers were read.
     if (loop->getParentOfType<scf::ForOp>())
       warp::BarrierOp::create(builder, loop.getLoc());
@@ -252,6 +281,7 @@ private:
   }
 
   Chain &chain;
+  Operation *prologue = nullptr; // the first requests stand before it
   SmallVector<Iteration> starts;
 };
 
@@ -334,23 +364,6 @@ void pipelineStages(scf::ForOp loop, ArrayRef<CopyUnit> units, int64_t stages) {
 //===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
-
-/// Whether `value` can be computed before `op`; with `move`, moves what
-/// computes it there.
-bool computeBefore(Value value, Operation *op, bool move) {
-  Operation *definition = value.getDefiningOp();
-  if (!definition || definition->getBlock() != op->getBlock() ||
-      definition->isBeforeInBlock(op))
-    return true; // of an enclosing block, then
-  if (definition->getNumRegions() != 0 || !isPure(definition))
-    return false;
-  for (Value operand : definition->getOperands())
-    if (!computeBefore(operand, op, move))
-      return false;
-  if (move)
-    definition->moveBefore(op);
-  return true;
-}
 
 struct WarpPipelineCopies : impl::WarpPipelineCopiesBase<WarpPipelineCopies> {
   using WarpPipelineCopiesBase::WarpPipelineCopiesBase;
