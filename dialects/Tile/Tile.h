@@ -68,6 +68,11 @@ mlir::RankedTensorType getTileType(mlir::Type element,
                                    llvm::ArrayRef<mlir::StringAttr> axes,
                                    llvm::ArrayRef<int64_t> sizes);
 
+/// Whether the index `index` along dimension `dim` of `tensor` (a program's
+/// argument or workspace) is known to lie in it: it runs with a loop whose
+/// `tile.inside` promises that.
+bool isInside(mlir::Value tensor, unsigned dim, mlir::Value index);
+
 } // namespace attentile::tile
 
 #define GET_OP_CLASSES

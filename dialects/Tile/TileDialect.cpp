@@ -81,6 +81,12 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
     return onLoop(isa<StringAttr>(value), "a string");
   if (name == getBlocksAttrHelper().getName())
     return onLoop(isa<BlockClassAttr>(value), "#tile.blocks<...>");
+  if (name == getInsideAttrHelper().getName()) {
+    auto map = dyn_cast<AffineMapAttr>(value);
+    return onLoop(map && map.getValue().getNumResults() == 1 &&
+                      map.getValue().getNumDims() == 0,
+                  "a map from sizes to one extent");
+  }
   if (name == getWarpsAttrHelper().getName())
     return onKernel(isa<WarpsAttr>(value), "#tile.warps<...>");
   if (name == getResourcesAttrHelper().getName())

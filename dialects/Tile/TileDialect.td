@@ -26,15 +26,18 @@ def Tile_Dialect : Dialect {
 
     A loop over the tiles of an axis carries the attribute `tile.axis` with
     the axis's name, and `tile.blocks` once it is known whether its blocks
-    evaluate a mask. A kernel whose work is spread over the warps of a block
-    carries `tile.warps`, and `tile.resources` where a target's limits chose its
-    tiles.
+    evaluate a mask. `tile.inside`, a map from the program's sizes to one
+    extent, promises that every block lies below that extent: what is read at
+    the loop's indices along a dimension of this extent is in the tensor. A
+    kernel whose work is spread over the warps of a block carries `tile.warps`,
+    and `tile.resources` where a target's limits chose its tiles.
   }];
   let dependentDialects = ["::attentile::attn::AttnDialect", "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];
   let hasConstantMaterializer = 1;
   let useDefaultAttributePrinterParser = 1;
   let discardableAttrs = (ins "::mlir::StringAttr":$axis, "::attentile::tile::BlockClassAttr":$blocks,
+    "::mlir::AffineMapAttr":$inside,
     "::attentile::tile::WarpsAttr":$warps, "::attentile::tile::ResourcesAttr":$resources);
   let hasOperationAttrVerify = 1;
 }
@@ -163,7 +166,8 @@ def Tile_BlocksAttr : EnumAttr<Tile_Dialect, Tile_BlockClass, "blocks"> {
   let summary = "the class of a loop's blocks";
   let description = [{
     `full`: every mask condition has its visible value, none is evaluated;
-    `partial`: masks are evaluated.
+    `partial`: masks are evaluated, or, once tails are peeled off, the axis's
+    bound alone.
   }];
   let assemblyFormat = "`<` $value `>`";
 }

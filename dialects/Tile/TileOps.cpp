@@ -263,6 +263,45 @@ OpFoldResult ConvertLayoutOp::fold(FoldAdaptor) {
   return {};
 }
 
+LogicalResult VoteOp::verify() {
+  if (!getElementType(getOperand().getType()).isInteger(1))
+    return emitOpError("expected a tile of i1, got ") << getOperand().getType();
+  return success();
+}
+
+OpFoldResult VoteOp::fold(FoldAdaptor adaptor) {
+  if (!isTile(getOperand().getType()))
+    return getOperand();
+  if (auto splat = dyn_cast_or_null<SplatElementsAttr>(adaptor.getOperand()))
+    return splat.getSplatValue<Attribute>();
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Indices inside a tensor
+//===----------------------------------------------------------------------===//
+
+bool isInside(Value tensor, unsigned dim, Value index) {
+  while (auto broadcast = index.getDefiningOp<BroadcastOp>())
+    index = broadcast.getOperand();
+  auto tile = index.getDefiningOp<IndexOp>();
+  auto base = tile ? dyn_cast<BlockArgument>(tile.getBase()) : BlockArgument();
+  auto loop =
+      base ? dyn_cast<scf::ForOp>(base.getOwner()->getParentOp()) : nullptr;
+  if (!loop || base != loop.getInductionVar())
+    return false;
+  auto inside = loop->getAttrOfType<AffineMapAttr>("tile.inside");
+  if (!inside)
+    return false;
+  AffineMap shape;
+  if (auto argument = dyn_cast<BlockArgument>(tensor))
+    shape = cast<attn::SignatureOpInterface>(argument.getOwner()->getParentOp())
+                .getShape(argument);
+  else
+    shape = tensor.getDefiningOp<attn::WorkspaceOp>().getShape();
+  return shape.getResult(dim) == inside.getValue().getResult(0);
+}
+
 } // namespace attentile::tile
 
 #define GET_OP_CLASSES

@@ -192,6 +192,28 @@ def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [Pure]> {
   let hasFolder = 1;
 }
 
+def Tile_VoteOp : Tile_Op<"vote", [Pure]> {
+  let summary = "whether a condition holds for all rows that decide together";
+  let description = [{
+    True only if every element of the operand is true that belongs to the group
+    of rows which decides together. What a group is stays the target's choice:
+    the whole tile on the CPU, the rows of one warp on a GPU. Within a kernel
+    groups stay the same rows. Groups may decide differently, so what is computed on either side of an `scf.if` on the result
+    must be right for every row for which the decision can fall that way, and
+    nothing in it may wait for another group: no products, no loads of tiles
+    that are shared.
+
+    ```mlir
+    %calm = tile.vote %small : tensor<64xi1, #tile.axes<"m">>
+    ```
+  }];
+  let arguments = (ins AnyTypeOf<[I1, Tile_Tile]>:$operand);
+  let results = (outs I1:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($operand)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
 def Tile_RefOp : Tile_Op<"ref", [Pure, SameOperandsAndResultType] # ElementwiseMappable.traits> {
   let summary = "a softmax's reference, from a running maximum";
   let description = [{

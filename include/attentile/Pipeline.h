@@ -24,6 +24,10 @@ struct PipelineOptions {
   /// Flags of optimising passes that do not run. With all of them off the
   /// result is still right.
   std::vector<std::string> disabledPasses;
+  /// Flags of passes that run though the target's defaults leave them out.
+  std::vector<std::string> enabledPasses;
+  /// For a GPU: passes that cost more than they bring on a CPU run too.
+  bool forGpu = false;
   /// FlashAttention-1's form: the sums are normalised at each step.
   bool normalizeEachStep = false;
   /// FlashAttention-1's grid: one program for a batch and head, in which a loop
@@ -35,7 +39,8 @@ struct PipelineOptions {
 
   bool isEnabled(llvm::StringRef flag) const;
   /// The optimising passes behind `flag` off too (all of them behind a pass
-  /// that always runs): the program as it stands after that pass, for
+  /// that always runs), those up to it on even if the target's defaults leave
+  /// them out: the program as it stands after that pass, for
   /// `check --each-pass`.
   PipelineOptions upTo(llvm::StringRef flag) const;
 };

@@ -98,6 +98,10 @@ struct CommonFlags {
       "disable-pass", cl::value_desc("PASS,..."), cl::CommaSeparated,
       cl::desc("Do not run these optimising passes; 'all' for none of them"),
       cl::cat(category)};
+  cl::list<std::string> addPass{
+      "add-pass", cl::value_desc("PASS,..."), cl::CommaSeparated,
+      cl::desc("Run passes that the target's defaults leave out"),
+      cl::cat(category)};
   cl::opt<std::string> normalize{
       "normalize", cl::value_desc("late|each-step"), cl::init("late"),
       cl::desc("When sums are normalised: FlashAttention-2's way or -1's"),
@@ -236,6 +240,15 @@ bool CommonFlags::finish(CommonOptions &options) const {
       return false;
     }
     options.pipeline.tileSizes.push_back(text);
+  }
+  for (const std::string &flag : addPass) {
+    if (!llvm::is_contained(optimizingPasses(), flag)) {
+      wrongCall("expected --add-pass with an optimising pass, got '" + flag +
+                    "'",
+                "there are: " + llvm::join(optimizingPasses(), ", "));
+      return false;
+    }
+    options.pipeline.enabledPasses.push_back(flag);
   }
   for (const std::string &flag : disablePass) {
     if (flag == "all")

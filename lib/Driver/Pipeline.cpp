@@ -28,21 +28,32 @@ static constexpr llvm::StringRef kOptimizing[] = {
     "tile-fuse-online-softmax",
     "tile-skip-masked-blocks",
     "tile-fold-exp2",
+    "tile-peel-tails",
+    "tile-guard-softmax",
     "loop-invariant-code-motion",
+};
+
+/// What the CPU leaves out: its loops test a tile's bound once, not for each
+/// element, and a maximum is cheap beside its products (docs/decisions).
+static constexpr llvm::StringRef kOnlyForGpu[] = {
+    "tile-peel-tails",
+    "tile-guard-softmax",
 };
 
 llvm::ArrayRef<llvm::StringRef> optimizingPasses() { return kOptimizing; }
 
 bool PipelineOptions::isEnabled(llvm::StringRef flag) const {
-  return !llvm::is_contained(disabledPasses, flag);
+  bool isDefault = forGpu || !llvm::is_contained(kOnlyForGpu, flag);
+  return !llvm::is_contained(disabledPasses, flag) &&
+         (isDefault || llvm::is_contained(enabledPasses, flag));
 }
 
 PipelineOptions PipelineOptions::upTo(llvm::StringRef flag) const {
   PipelineOptions result = *this;
   bool behind = !llvm::is_contained(kOptimizing, flag);
   for (llvm::StringRef pass : kOptimizing) {
-    if (behind && isEnabled(pass))
-      result.disabledPasses.push_back(pass.str());
+    (behind ? result.disabledPasses : result.enabledPasses)
+        .push_back(pass.str());
     behind |= pass == flag;
   }
   return result;
@@ -91,9 +102,19 @@ static void buildLoopStage(OpPassManager &pm, const PipelineOptions &options) {
     pm.addPass(createTileSkipMaskedBlocks());
     simplify(pm, options);
   }
-  // Last: the passes above read exponentials of scores, not of scaled ones.
+  // After those: they read exponentials of scores, not of scaled ones.
   if (options.isEnabled("tile-fold-exp2")) {
     pm.addPass(createTileFoldExp2());
+    simplify(pm, options);
+  }
+  // Before the guard: the copy of a loop for its last block stays as it is.
+  if (options.isEnabled("tile-peel-tails")) {
+    pm.addPass(createTilePeelTails());
+    simplify(pm, options);
+  }
+  // Last of all that changes a loop's step: it stands twice from here on.
+  if (options.isEnabled("tile-guard-softmax")) {
+    pm.addPass(createTileGuardSoftmax());
     simplify(pm, options);
   }
   // Before invariants move: what all tiles of a head share leaves the new loop.

@@ -81,7 +81,7 @@ std::vector<std::string> PipelineRunner::passes() const {
   // After attn-form-grids a program is neither a formula nor a loop yet.
   std::vector<std::string> result = {"attn-lower-softmax", "attn-to-tile"};
   for (llvm::StringRef pass : optimizingPasses())
-    if (options.isEnabled(pass))
+    if (options.upTo(pass).isEnabled(pass))
       result.push_back(pass.str());
   return result;
 }

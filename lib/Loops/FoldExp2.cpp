@@ -15,6 +15,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "GuardedStep.h"
 #include "PositiveFactors.h"
 #include "attentile/Loops/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -36,17 +37,6 @@ using namespace mlir;
 
 namespace attentile {
 namespace {
-
-/// A running maximum, carried by one loop.
-struct RunningMaximum {
-  scf::ForOp loop;
-  unsigned index;
-  arith::MaxNumFOp next;
-  tile::ReduceOp reduce;
-
-  Value carried() { return loop.getRegionIterArg(index); }
-  Value result() { return loop.getResult(index); }
-};
 
 /// exp(kappa * (minuend - reference)).
 struct Exponential {
@@ -296,23 +286,6 @@ private:
   PositiveFactors *unscaled = nullptr;
   DenseMap<Value, Value> rests, negations;
 };
-
-/// The running maximum that a loop carries at `index`, if it carries one that
-/// is a softmax's reference.
-std::optional<RunningMaximum> matchMaximum(scf::ForOp loop, unsigned index) {
-  auto next = loop.getYieldedValues()[index].getDefiningOp<arith::MaxNumFOp>();
-  if (!next)
-    return std::nullopt;
-  Value carried = loop.getRegionIterArg(index);
-  if (next.getLhs() != carried && next.getRhs() != carried)
-    return std::nullopt;
-  auto reduce = (next.getLhs() == carried ? next.getRhs() : next.getLhs())
-                    .getDefiningOp<tile::ReduceOp>();
-  if (!reduce || reduce.getKind() != attn::ReduceKind::Ref ||
-      !reduce->hasOneUse())
-    return std::nullopt;
-  return RunningMaximum{loop, index, next, reduce};
-}
 
 void foldKernel(tile::KernelOp kernel) {
   std::deque<Family> families;

@@ -240,6 +240,86 @@ def TileFoldExp2 : Pass<"tile-fold-exp2"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 
+def TilePeelTails : Pass<"tile-peel-tails"> {
+  let summary = "full blocks without the axis's bound";
+  let description = [{
+    A full block evaluates no mask, but still whether each index lies within
+    the axis, which matters in the last block only. The loop over full blocks
+    now ends with the last that lies within; there the comparison is true, and
+    `tile.inside` says so to what reads tensors along the axis. What is left,
+    at most one block, goes to the loop over partial blocks that follows, or to
+    a copy of the loop if none does; to none if the extent is known to be a
+    multiple of the tile. So blocks and their order stay; a last block that is
+    not whole counts as partial.
+
+    Before:
+
+    ```mlir
+    %r = scf.for %n0 = %c0 to %N step %c64 iter_args(%mx = %ninf) -> (tensor<128xf32, #m>) {
+      %in = arith.cmpi slt, %n, %bound : tensor<64xindex, #n>     // %bound: %N everywhere
+      %x = arith.select %in, %s, %hidden : ...
+      ...                                                         // maximum of %x and %mx
+    } {tile.axis = "n", tile.blocks = #tile.blocks<full>}
+    ```
+
+    After:
+
+    ```mlir
+    %whole = ...                                                  // 64 * (%N / 64)
+    %r0 = scf.for %n0 = %c0 to %whole step %c64 iter_args(%mx = %ninf) -> (tensor<128xf32, #m>) {
+      ...                                                         // maximum of %s and %mx
+    } {tile.axis = "n", tile.blocks = #tile.blocks<full>, tile.inside = affine_map<()[s0, s1] -> (s1)>}
+    %r = scf.for %n0 = %whole to %N step %c64 iter_args(%mx = %r0) -> (tensor<128xf32, #m>) {
+      ...                                                         // as before
+    } {tile.axis = "n", tile.blocks = #tile.blocks<partial>}
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
+def TileGuardSoftmax : Pass<"tile-guard-softmax"> {
+  let summary = "stale references under a guard";
+  let description = [{
+    A softmax needs a reference for its exponentials, not the exact maximum: any
+    that is not too far below. The loop over full blocks keeps the one it has.
+    Exponentials are positive, so the row sum of a block, needed anyway, bounds
+    them: one vote, *no row's sum exceeds 2^threshold*, decides between going on
+    and the classical step, which finds the maximum in the scores. In the common
+    case there is no maximum and nothing is rescaled.
+
+    ```mlir
+    // before                                  // after, carrying %calm, false at first
+    %mx1 = max(%mx, %s)                        %p, %t, %ok = scf.if %calm {
+    %p = math.exp2 (%s - tile.ref %mx1)          math.exp2 (%s - tile.ref %mx), its row sum,
+    %a = math.exp2 (%mx - tile.ref %mx1)         tile.vote (%t <= 2^15)
+    %l1 = %l * %a + sum %p                     } else { poison, poison, false }
+    %acc1 = tile.dot %p, %v acc (%acc * %a)    %mx1, %l1, %p1, %acc0, %calm1 = scf.if %ok {
+                                                 %mx, %l + %t, %p, %acc, true
+                                               } else {
+                                                 ... as before ...           // %acc * %a
+                                                 tile.vote (%mx1 > -inf and %a >= 2^-15)
+                                               }
+                                               %acc1 = tile.dot %p1, %v acc %acc0
+    ```
+
+    %calm says that every row has a reference, so hidden rows never vote, and
+    that maxima do not grow faster than the vote lets pass (a row's first maximum
+    is no growth): else the next block takes the classical step at once. What stands on the
+    two sides is element by element or a reduction along the loop's axis, never
+    a product or load: rows, or groups of them, may decide for themselves
+    (tile.vote). Right for every reference that is only that and whose
+    exponential is summed as it is; a remark says what is in the way elsewhere.
+    Where k exponentials are multiplied, the threshold's k-th power must stay
+    below the limit of the type that the product is rounded to.
+  }];
+  let options = [
+    Option<"threshold", "threshold", "unsigned", /*default=*/"15",
+           "log2 of what a row's sum over a block may reach; lower where the type or power asks for it">
+  ];
+  let dependentDialects = ["::attentile::tile::TileDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::ub::UBDialect"];
+}
+
 def TileOrderPrograms : Pass<"tile-order-programs"> {
   let summary = "the longest programs of a grid start first";
   let description = [{

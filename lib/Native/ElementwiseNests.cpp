@@ -57,6 +57,11 @@ private:
   llvm::MapVector<const Root *, SmallVector<Value>> running;
 
   static bool isReduction(const Root &root) { return !root.over.empty(); }
+  /// A vote is over the whole tile here: all rows decide together.
+  static attn::ReduceKind getKind(Operation *op) {
+    return isa<tile::VoteOp>(op) ? attn::ReduceKind::All
+                                 : cast<tile::ReduceOp>(op).getKind();
+  }
   static Type elementOf(const Root &root) {
     return tile::getElementType(root.value.getType());
   }
@@ -319,8 +324,7 @@ private:
         values.push_back(point->part(acc, i, element));
       return values;
     }
-    attn::ReduceKind kind =
-        dot ? attn::ReduceKind::Sum : cast<tile::ReduceOp>(op).getKind();
+    attn::ReduceKind kind = dot ? attn::ReduceKind::Sum : getKind(op);
     TypedAttr neutral = getNeutral(kind, element);
     Type type = point->vectorOf(neutral.getType());
     if (auto shaped = dyn_cast<VectorType>(type))
@@ -366,7 +370,7 @@ private:
         Value y = point->part(operands[1], i, elements[1]);
         values[i] = multiplyAdd(x, y, values[i]);
       } else {
-        values[i] = combine(cast<tile::ReduceOp>(op).getKind(), values[i], x);
+        values[i] = combine(getKind(op), values[i], x);
       }
     }
   }

@@ -84,6 +84,7 @@ private:
   mlir::Value argument(mlir::BlockArgument argument);
   mlir::Value decodeCell(mlir::Value cell);
   void emitLoop(const Step &step);
+  void emitBranch(const Step &step);
   void fillView(tile::LoadOp load);
   void copyIn(tile::LoadOp load);
   mlir::Value loadElement(const TensorAccess &from, mlir::ValueRange indices);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelPlan.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/Matchers.h"
 #include <numeric>
 
@@ -75,7 +76,7 @@ bool KernelPlan::isAvailable(Value value) const {
   if (!tile::isTile(value.getType()) || isa<BlockArgument>(value))
     return true;
   Operation *op = value.getDefiningOp();
-  return isa<tile::LoadOp, scf::ForOp>(op) || dots.contains(op) ||
+  return isa<tile::LoadOp, scf::ForOp, scf::IfOp>(op) || dots.contains(op) ||
          roots.contains(value);
 }
 
@@ -203,8 +204,8 @@ bool KernelPlan::isWide(const NestGroup &group) const {
           return true;
     // An operation of its own on lanes of consecutive integers, say a
     // conversion, is judged as if it were used.
-    if (!root.isCopy &&
-        !isa<tile::ReduceOp, tile::DotOp>(root.value.getDefiningOp())) {
+    if (!root.isCopy && !isa<tile::ReduceOp, tile::VoteOp, tile::DotOp>(
+                            root.value.getDefiningOp())) {
       auto *op = root.value.getDefiningOp();
       bool takesAffine = isa<arith::SIToFPOp, arith::CmpIOp>(op);
       for (Value operand : op->getOperands())
@@ -290,7 +291,7 @@ void KernelPlan::requireStored(Value value) {
 
 void KernelPlan::chooseRoots(tile::KernelOp kernel) {
   kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (isa<tile::ReduceOp>(op)) {
+    if (isa<tile::ReduceOp, tile::VoteOp>(op)) {
       roots.insert(op->getResult(0));
     } else if (auto dot = dyn_cast<tile::DotOp>(op)) {
       llvm::DenseSet<Value> seen;
@@ -313,7 +314,8 @@ void KernelPlan::chooseRoots(tile::KernelOp kernel) {
       for (Value value : op->getOperands())
         if (tile::isTile(value.getType()) &&
             value.getParentBlock() == op->getBlock() &&
-            !value.getDefiningOp<arith::ConstantOp>())
+            !isa_and_nonnull<arith::ConstantOp, ub::PoisonOp>(
+                value.getDefiningOp()))
           requireStored(value);
     } else if (isElementwise(op)) {
       Value value = op->getResult(0);
@@ -359,8 +361,8 @@ LogicalResult KernelPlan::classify(tile::KernelOp kernel) {
             carried.getArgNumber() != operand.getOperandNumber() + 1)
           return op->emitOpError("expected a carried tile to keep its place");
       }
-    if (isa<scf::ForOp, scf::YieldOp, tile::LoadOp, tile::StoreOp, tile::DotOp,
-            tile::ReduceOp>(op))
+    if (isa<scf::ForOp, scf::IfOp, scf::YieldOp, tile::LoadOp, tile::StoreOp,
+            tile::DotOp, tile::ReduceOp, tile::VoteOp, ub::PoisonOp>(op))
       return WalkResult::advance();
     if (touchesTiles || op->getNumRegions() != 0)
       return op->emitOpError("expected an operation on tiles that tile-to-loops"

@@ -12,7 +12,7 @@
 //   root     computed once by a loop nest: reductions, factors of products,
 //            values that are carried, stored or expensive and used twice;
 //   fixed    made by an operation that is a step of its own: loads, products,
-//            loops.
+//            loops, branches.
 //
 // Roots and fixed values live in scratch buffers. The steps of a block are its
 // fixed operations and, between them, groups of loop nests. Example, the body
@@ -51,8 +51,10 @@ struct Root {
   /// Position in NestGroup::nests; -1 for a value over the vector axis alone
   /// that is not reduced, which is computed where it is first used.
   int nest = -1;
-  /// The value is not computed here but copied into `buffer` (a carried value).
+  /// The value is not computed here but copied into the buffer of `target`, a
+  /// carried value or a branch's result.
   bool isCopy = false;
+  mlir::Value target;
   /// Where the value is stored, or -1.
   int buffer = -1;
 };
@@ -72,14 +74,15 @@ struct NestGroup {
   std::vector<Nest> nests;
 };
 
-enum class StepKind { Scalar, Load, Store, Dot, Nests, Loop };
+enum class StepKind { Scalar, Load, Store, Dot, Nests, Loop, If };
 
 struct Step {
   StepKind kind;
   mlir::Operation *op = nullptr;
   NestGroup group;
-  /// Of a loop.
+  /// Of a loop, or a branch's first side.
   std::vector<Step> body;
+  std::vector<Step> otherwise;
   int time = 0;
 };
 

@@ -12,13 +12,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelPlan.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
 
 using namespace mlir;
 
 namespace attentile::native {
 
 Root KernelPlan::makeRoot(Value value) const {
-  Root root{value, {}, {}, -1, false, -1};
+  Root root{value, {}, {}, -1, false, {}, -1};
   Axis vector = getVectorAxis(value.getType());
   auto add = [&](Type type, SmallVectorImpl<AxisLoop> &loops) {
     auto tile = dyn_cast<RankedTensorType>(type);
@@ -34,7 +35,7 @@ Root KernelPlan::makeRoot(Value value) const {
   };
   add(value.getType(), root.kept);
   Operation *op = value.getDefiningOp();
-  if (isa_and_nonnull<tile::ReduceOp>(op) ||
+  if (isa_and_nonnull<tile::ReduceOp, tile::VoteOp>(op) ||
       (isa_and_nonnull<tile::DotOp>(op) && !getDotPlan(op)))
     for (Value operand : op->getOperands())
       add(operand.getType(), root.over);
@@ -90,7 +91,7 @@ void KernelPlan::formNests(NestGroup &group) const {
 void KernelPlan::flush(Block &block, std::vector<Step> &steps,
                        llvm::DenseSet<Value> &done) {
   while (true) {
-    Step step{StepKind::Nests, nullptr, {}, {}, 0};
+    Step step{StepKind::Nests, nullptr, {}, {}, {}, 0};
     llvm::DenseSet<Value> taken;
     for (Operation &op : block)
       for (Value value : op.getResults()) {
@@ -129,10 +130,11 @@ void KernelPlan::flush(Block &block, std::vector<Step> &steps,
 std::vector<Step> KernelPlan::schedule(Block &block) {
   std::vector<Step> steps;
   llvm::DenseSet<Value> done;
-  // A copy of a carried value that is not computed in place; planScratch drops
-  // those that are.
-  auto copy = [&](Value value, Type type) {
-    Step step{StepKind::Nests, nullptr, {}, {}, 0};
+  // A copy of a value, carried or a branch's result, that is not computed in
+  // place; planScratch drops those that are.
+  auto copy = [&](Value value, Value target) {
+    Type type = target.getType();
+    Step step{StepKind::Nests, nullptr, {}, {}, {}, 0};
     Axis vector = getVectorAxis(type);
     step.group.vector = vector;
     step.group.vectorSize = cast<RankedTensorType>(type).getDimSize(
@@ -140,6 +142,7 @@ std::vector<Step> KernelPlan::schedule(Block &block) {
     Root root = makeRoot(value);
     root.over.clear();
     root.isCopy = true;
+    root.target = target;
     step.group.roots.push_back(std::move(root));
     step.group.wide = isWide(step.group);
     formNests(step.group);
@@ -150,9 +153,10 @@ std::vector<Step> KernelPlan::schedule(Block &block) {
                                  [&](Value v) { return roots.contains(v); });
     bool touchesTiles = llvm::any_of(op.getResultTypes(), tile::isTile) ||
                         llvm::any_of(op.getOperandTypes(), tile::isTile) ||
-                        isa<scf::ForOp>(op);
+                        isa<scf::ForOp, scf::IfOp>(op);
     bool isFixed =
-        isa<tile::LoadOp, tile::StoreOp, scf::ForOp>(op) || getDotPlan(&op);
+        isa<tile::LoadOp, tile::StoreOp, scf::ForOp, scf::IfOp>(op) ||
+        getDotPlan(&op);
     if (isRootOp || (touchesTiles && !isFixed && !isa<scf::YieldOp>(op)))
       continue;
     llvm::SetVector<Value> leaves;
@@ -167,14 +171,19 @@ std::vector<Step> KernelPlan::schedule(Block &block) {
         }))
       flush(block, steps, done);
 
-    Step step{StepKind::Scalar, &op, {}, {}, 0};
+    Step step{StepKind::Scalar, &op, {}, {}, {}, 0};
     if (auto loop = dyn_cast<scf::ForOp>(op)) {
       for (auto [init, argument] :
            llvm::zip_equal(loop.getInitArgs(), loop.getRegionIterArgs()))
         if (tile::isTile(init.getType()))
-          steps.push_back(copy(init, argument.getType()));
+          steps.push_back(copy(init, argument));
       step.kind = StepKind::Loop;
       step.body = schedule(*loop.getBody());
+    } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      step.kind = StepKind::If;
+      step.body = schedule(*branch.thenBlock());
+      if (branch.elseBlock())
+        step.otherwise = schedule(*branch.elseBlock());
     } else if (isa<tile::LoadOp>(op)) {
       step.kind = StepKind::Load;
     } else if (isa<tile::StoreOp>(op)) {
@@ -183,9 +192,13 @@ std::vector<Step> KernelPlan::schedule(Block &block) {
       step.kind = StepKind::Dot;
     } else if (isa<scf::YieldOp>(op)) {
       flush(block, steps, done);
-      for (Value value : op.getOperands())
-        if (tile::isTile(value.getType()))
-          steps.push_back(copy(value, value.getType()));
+      auto loop = dyn_cast<scf::ForOp>(block.getParentOp());
+      ValueRange targets = loop ? ValueRange(loop.getRegionIterArgs())
+                                : ValueRange(block.getParentOp()->getResults());
+      for (auto [value, target] : llvm::zip_equal(op.getOperands(), targets))
+        if (tile::isTile(value.getType()) &&
+            !value.getDefiningOp<ub::PoisonOp>())
+          steps.push_back(copy(value, target));
       continue;
     }
     steps.push_back(std::move(step));

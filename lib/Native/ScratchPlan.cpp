@@ -11,11 +11,14 @@
 //
 //   - a carried tile, its initial value, what the loop yields and its result,
 //     if the old value is not read after the new one is written;
+//   - a branch's result and what its sides yield, so that a side which changes
+//     nothing copies nothing (the accumulator of a guard's fast side);
 //   - an element-wise result and an operand that dies there (P over S).
 //
 // Within one step this is right because an element is read before it is
 // written at the same place: groups evaluate all before they store, products
-// read the accumulator before and write it after their loop.
+// read the accumulator before and write it after their loop. A branch's second
+// side has later times than its first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,6 +36,7 @@ public:
   void run() {
     number(plan.steps, nullptr);
     makeBuffers();
+    shareBranches(plan.steps);
     shareCarried(plan.steps);
     shareElementwise(plan.steps);
     place();
@@ -55,7 +59,7 @@ private:
   int now = 0;
   llvm::MapVector<Value, SmallVector<Access>> reads;
   llvm::MapVector<Value, Access> writes;
-  llvm::MapVector<Operation *, Range> loopRange;
+  llvm::MapVector<Operation *, Range> loopRange, branchRange;
   /// Buffers before sharing: `parent` is a forest, ranges are kept at roots.
   SmallVector<int> parent;
   SmallVector<Range> ranges;
@@ -153,6 +157,14 @@ private:
         loopRange[step.op] = {start, ++now};
         break;
       }
+      case StepKind::If: {
+        auto branch = cast<scf::IfOp>(step.op);
+        int start = now;
+        number(step.body, branch.thenBlock());
+        number(step.otherwise, branch.elseBlock());
+        branchRange[step.op] = {start, ++now};
+        break;
+      }
       }
     }
   }
@@ -220,6 +232,124 @@ private:
             addBuffer(result, {first, std::max(last, range.last)});
       }
     }
+    for (auto [op, range] : branchRange)
+      for (Value result : op->getResults())
+        if (tile::isTile(result.getType())) {
+          int last = getLastRead(result, result.getParentBlock());
+          plan.bufferOf[result] =
+              addBuffer(result, {range.first, std::max(last, range.last)});
+        }
+  }
+
+  /// Whether everything that is read between two times of the class of `old` is
+  /// read before `next`, of class `id`, is written there.
+  bool isReadBefore(int old, Value next, int from, int to) {
+    int time = ranges[classOf(next)].first;
+    Operation *op = next.getDefiningOp();
+    bool rowLevel =
+        plan.isRoot(next) && tile::getAxes(next.getType()).size() == 1;
+    auto written = writes.find(next);
+    int order = written == writes.end() ? 0 : written->second.order;
+    for (auto &[value, accesses] : reads)
+      if (hasBuffer(value) && classOf(value) == old && value != next)
+        for (const Access &access : accesses) {
+          if (access.time <= from || access.time > to || access.time < time)
+            continue;
+          if (access.time > time ||
+              !(rowLevel || isa<scf::ForOp>(op) || access.order <= order))
+            return false;
+        }
+    return true;
+  }
+
+  /// The sides' steps with the copies that end them.
+  static auto getSides(Step &step) {
+    return std::array<std::vector<Step> *, 2>{&step.body, &step.otherwise};
+  }
+
+  bool isOfOtherResult(int id, Value result) {
+    return llvm::any_of(result.getDefiningOp()->getResults(), [&](Value other) {
+      return other != result && hasBuffer(other) && classOf(other) == id;
+    });
+  }
+
+  /// Whether a branch's result may be where `value` is, which stands in the
+  /// block around the branch: it is not needed there afterwards.
+  bool canKeepInPlace(Value value, Value result, Step &step) {
+    auto branch = cast<scf::IfOp>(step.op);
+    Block *around = branch->getBlock();
+    if (value.getParentBlock() != around || plan.isView(value))
+      return false;
+    int id = classOf(value);
+    if (isOfOtherResult(id, result))
+      return false;
+    // Copies at the ends of the sides run one after the other.
+    for (std::vector<Step> *side : getSides(step))
+      for (Step &inner : *side)
+        for (const Root &root : inner.group.roots) {
+          llvm::SetVector<Value> leaves;
+          if (root.isCopy && root.target != result)
+            plan.collectLeaves(root.value, leaves);
+          if (llvm::any_of(leaves, [&](Value leaf) {
+                return hasBuffer(leaf) && classOf(leaf) == id;
+              }))
+            return false;
+        }
+    // So do those at the end of the loop around.
+    if (auto argument = dyn_cast<BlockArgument>(value))
+      for (OpOperand &use : result.getUses())
+        if (use.getOwner() == around->getTerminator() &&
+            use.getOperandNumber() + 1 != argument.getArgNumber())
+          return false;
+    int end = branchRange[branch].last;
+    auto loop = dyn_cast<scf::ForOp>(around->getParentOp());
+    int last = loop ? loopRange[loop].last : now;
+    for (auto &[other, accesses] : reads)
+      if (hasBuffer(other) && classOf(other) == id)
+        for (const Access &access : accesses)
+          if (access.time > end && access.time <= last)
+            return false;
+    return true;
+  }
+
+  /// Whether `value`, which one side computes, may be written where the result
+  /// is.
+  bool canYieldInPlace(Value value, Value result, std::vector<Step> &side,
+                       Range branch) {
+    int id = classOf(value);
+    return value.getParentBlock() != result.getParentBlock() &&
+           !isa<BlockArgument>(value) && !plan.isView(value) &&
+           !isOfOtherResult(id, result) && ranges[id].first > branch.first &&
+           ranges[id].last <= side.back().time &&
+           isReadBefore(classOf(result), value, side.front().time - 1,
+                        side.back().time);
+  }
+
+  void shareBranches(std::vector<Step> &steps) {
+    for (Step &step : steps) {
+      shareBranches(step.body);
+      shareBranches(step.otherwise);
+      if (step.kind != StepKind::If)
+        continue;
+      // What stands already, then what a side makes.
+      for (bool inside : {false, true})
+        for (std::vector<Step> *side : getSides(step))
+          for (Step &copy : *side) {
+            const auto &roots = copy.group.roots;
+            if (roots.size() != 1 || !roots.front().isCopy)
+              continue;
+            Value value = KernelPlan::strip(roots.front().value);
+            Value result = roots.front().target;
+            if (!hasBuffer(value) || classOf(value) == classOf(result) ||
+                result.getDefiningOp() != step.op)
+              continue;
+            bool fresh = classOf(result) == plan.bufferOf.lookup(result);
+            if (inside ? canYieldInPlace(value, result, *side,
+                                         branchRange[step.op])
+                       : fresh && canKeepInPlace(value, result, step))
+              unite(classOf(value), classOf(result));
+          }
+    }
   }
 
   /// Whether the new value `next` may be written over the carried `old`.
@@ -234,16 +364,7 @@ private:
     for (BlockArgument argument : loop.getRegionIterArgs())
       if (hasBuffer(argument) && classOf(argument) == id)
         return false;
-    Operation *op = next.getDefiningOp();
-    bool rowLevel =
-        plan.isRoot(next) && tile::getAxes(next.getType()).size() == 1;
-    auto written = writes.find(next);
-    int order = written == writes.end() ? 0 : written->second.order;
-    return llvm::all_of(reads.lookup(old), [&](const Access &access) {
-      if (access.time != range.first)
-        return access.time < range.first;
-      return rowLevel || isa<scf::ForOp>(op) || access.order <= order;
-    });
+    return isReadBefore(classOf(old), next, body.first, body.last);
   }
 
   bool canStartInPlace(Value init, scf::ForOp loop, int copyTime) {
@@ -254,9 +375,10 @@ private:
 
   void shareCarried(std::vector<Step> &steps) {
     for (auto [position, step] : llvm::enumerate(steps)) {
+      shareCarried(step.body);
+      shareCarried(step.otherwise);
       if (step.kind != StepKind::Loop)
         continue;
-      shareCarried(step.body);
       auto loop = cast<scf::ForOp>(step.op);
       for (auto [argument, init, next] :
            llvm::zip_equal(loop.getRegionIterArgs(), loop.getInitArgs(),
@@ -274,6 +396,7 @@ private:
   void shareElementwise(std::vector<Step> &steps) {
     for (Step &step : steps) {
       shareElementwise(step.body);
+      shareElementwise(step.otherwise);
       for (const Root &root : step.group.roots) {
         if (root.isCopy || root.nest < 0 || !root.over.empty() ||
             !hasBuffer(root.value) ||
@@ -344,30 +467,19 @@ private:
 
   /// Fills in where roots and copies go.
   void setTargets(std::vector<Step> &steps) {
-    for (auto [position, step] : llvm::enumerate(steps)) {
+    for (Step &step : steps) {
       for (Root &root : step.group.roots)
-        if (!root.isCopy)
-          root.buffer = plan.getBuffer(root.value);
-      if (step.kind != StepKind::Loop)
-        continue;
+        root.buffer = plan.getBuffer(root.isCopy ? root.target : root.value);
       setTargets(step.body);
-      auto loop = cast<scf::ForOp>(step.op);
-      SmallVector<int> targets;
-      for (BlockArgument argument : loop.getRegionIterArgs())
-        if (hasBuffer(argument))
-          targets.push_back(plan.getBuffer(argument));
-      for (auto [i, target] : llvm::enumerate(targets)) {
-        size_t before = position - targets.size() + i;
-        size_t after = step.body.size() - targets.size() + i;
-        steps[before].group.roots.front().buffer = target;
-        step.body[after].group.roots.front().buffer = target;
-      }
+      setTargets(step.otherwise);
     }
   }
 
   void dropCopies(std::vector<Step> &steps) {
-    for (Step &step : steps)
+    for (Step &step : steps) {
       dropCopies(step.body);
+      dropCopies(step.otherwise);
+    }
     llvm::erase_if(steps, [&](const Step &step) {
       const auto &roots = step.group.roots;
       return roots.size() == 1 && roots.front().isCopy &&

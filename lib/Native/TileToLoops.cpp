@@ -279,6 +279,36 @@ void KernelEmitter::emitLoop(const Step &step) {
     scf::YieldOp::create(b, loc, yields);
 }
 
+/// Tiles that the sides yield are in their buffers; scalars are results.
+void KernelEmitter::emitBranch(const Step &step) {
+  auto branch = cast<scf::IfOp>(step.op);
+  SmallVector<Type> types;
+  for (Type type : branch.getResultTypes())
+    if (!tile::isTile(type))
+      types.push_back(type);
+  auto result = scf::IfOp::create(b, branch.getLoc(), types,
+                                  scalar(branch.getCondition()),
+                                  /*withElseRegion=*/branch.elseBlock());
+  unsigned next = 0;
+  for (Value value : branch.getResults())
+    if (!tile::isTile(value.getType()))
+      setScalar(value, result.getResult(next++));
+  OpBuilder::InsertionGuard guard(b);
+  auto emitSide = [&](Block *from, Block *to, ArrayRef<Step> steps) {
+    b.setInsertionPointToStart(to);
+    emitSteps(steps);
+    SmallVector<Value> yields;
+    for (Value value : from->getTerminator()->getOperands())
+      if (!tile::isTile(value.getType()))
+        yields.push_back(scalar(value));
+    if (!yields.empty())
+      scf::YieldOp::create(b, loc, yields);
+  };
+  emitSide(branch.thenBlock(), result.thenBlock(), step.body);
+  if (branch.elseBlock())
+    emitSide(branch.elseBlock(), result.elseBlock(), step.otherwise);
+}
+
 void KernelEmitter::emitSteps(ArrayRef<Step> steps) {
   for (const Step &step : steps) {
     loc = step.op ? step.op->getLoc() : step.group.roots.front().value.getLoc();
@@ -302,6 +332,9 @@ void KernelEmitter::emitSteps(ArrayRef<Step> steps) {
       break;
     case StepKind::Loop:
       emitLoop(step);
+      break;
+    case StepKind::If:
+      emitBranch(step);
       break;
     }
   }

@@ -7,6 +7,7 @@
 
 #include "TileInterpreter.h"
 #include "ElementwiseInterpreter.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
@@ -158,6 +159,16 @@ private:
             element = env[index.getBase()][0] + double(i);
           return set(index.getResult(), std::move(result));
         })
+        .Case([&](tile::VoteOp vote) {
+          const Elements &rows = env[vote.getOperand()];
+          bool all = llvm::all_of(rows, [](double x) { return x != 0; });
+          return set(vote.getResult(), {double(all)});
+        })
+        .Case([&](ub::PoisonOp poison) {
+          double any = std::numeric_limits<double>::quiet_NaN();
+          return set(poison.getResult(),
+                     Elements(product(shapeOf(poison.getType())), any));
+        })
         .Case<tile::LoadOp, tile::StoreOp, tile::BroadcastOp, tile::DotOp,
               tile::ReduceOp>([&](auto typed) { return runTile(typed); })
         .Default([&](Operation *other) { return runElementwise(other); });
@@ -205,8 +216,15 @@ private:
   }
 
   bool runIf(scf::IfOp branch) {
-    Block *block = env[branch.getCondition()][0] != 0 ? branch.thenBlock()
-                                                      : branch.elseBlock();
+    bool holds = env[branch.getCondition()][0] != 0;
+    Block *block = holds ? branch.thenBlock() : branch.elseBlock();
+    // The second branch of a guard asks the first.
+    if (counts && branch.getCondition().getDefiningOp<scf::IfOp>()) {
+      ++counts->guarded;
+      counts->fast += holds;
+    } else if (counts) {
+      counts->tried += holds;
+    }
     if (!block)
       return true;
     if (!runBlock(*block))
@@ -269,11 +287,27 @@ private:
     return set(broadcast.getResult(), std::move(result));
   }
 
+  /// The elements of a factor as a product of type `type` takes them.
+  Elements enterProduct(Value factor, Type type) {
+    Elements result = env[factor];
+    if (rounding != Rounding::Narrow)
+      return result;
+    for (double &element : result) {
+      APFloat rounded(element);
+      bool inexact;
+      rounded.convert(cast<FloatType>(type).getFloatSemantics(),
+                      APFloat::rmNearestTiesToEven, &inexact);
+      element = rounded.convertToDouble();
+    }
+    return result;
+  }
+
   bool runTile(tile::DotOp dot) {
     Elements result(product(shapeOf(dot.getType())), 0);
     if (dot.getAcc())
       result = env[dot.getAcc()];
-    const Elements &lhs = env[dot.getLhs()], &rhs = env[dot.getRhs()];
+    Elements lhs = enterProduct(dot.getLhs(), dot.getProduct());
+    Elements rhs = enterProduct(dot.getRhs(), dot.getProduct());
     Space space;
     space.add(dot.getType());
     space.add(dot.getLhs().getType());
@@ -334,7 +368,7 @@ private:
   }
 
   bool set(Value value, Elements elements) {
-    if (rounding == Rounding::Single &&
+    if (rounding != Rounding::None &&
         isa<FloatType>(tile::getElementType(value.getType())))
       for (double &element : elements)
         element = float(element);

@@ -32,11 +32,15 @@ struct BlockCounts {
   int64_t computed = 0; ///< iterations
   int64_t partial = 0;  ///< of those, iterations of loops marked partial
   int64_t full = 0;     ///< iterations of loops marked full
+  int64_t tried = 0;    ///< blocks that a guard tried with old references
+  int64_t guarded = 0;  ///< choices between a guard's two sides
+  int64_t fast = 0;     ///< of those, the ones that kept their references
 };
 
 enum class Rounding {
   None,   ///< all in float64
   Single, ///< the result of each floating-point operation rounded to f32
+  Narrow, ///< so, and the factors of products to the products' types
 };
 
 /// Runs every kernel of `program` over its grid. `values` gives each input,

@@ -31,7 +31,7 @@ TileFile::TileFile() {
   });
   context = std::make_shared<MLIRContext>(MLIRContext::Threading::DISABLED);
   context->loadDialect<attn::AttnDialect, tile::TileDialect, scf::SCFDialect,
-                       arith::ArithDialect, math::MathDialect>();
+                       arith::ArithDialect, math::MathDialect, ub::UBDialect>();
 }
 
 TileFile::TileFile(llvm::StringRef path) : TileFile() {

@@ -171,6 +171,24 @@ func.func @blocks_type(%a: index) {
 
 // -----
 
+func.func @inside_type(%a: index) {
+  // expected-error @below {{expected 'tile.inside' to be a map from sizes to one extent, got affine_map<(d0) -> (d0)>}}
+  scf.for %i = %a to %a step %a {
+  } {tile.inside = affine_map<(d0) -> (d0)>}
+  return
+}
+
+// -----
+
+#m = #tile.axes<"m">
+func.func @vote_type(%x: tensor<4xindex, #m>) {
+  // expected-error @below {{expected a tile of i1, got 'tensor<4xindex, #tile.axes<"m">>'}}
+  %0 = tile.vote %x : tensor<4xindex, #m>
+  return
+}
+
+// -----
+
 func.func @unknown(%a: index) {
   // expected-error @below {{unknown attribute 'tile.order'}}
   scf.for %i = %a to %a step %a {

@@ -29,3 +29,15 @@ func.func @chain(%x: tensor<8xf32, #m>) -> tensor<8x4x2xf32, #mne> {
   %1 = tile.broadcast %0 : tensor<8x4xf32, #mn> to tensor<8x4x2xf32, #mne>
   return %1 : tensor<8x4x2xf32, #mne>
 }
+
+// What is the same for all rows needs no vote.
+// CHECK-LABEL: func.func @votes
+// CHECK-SAME: %[[ONE:.*]]: i1
+// CHECK-NEXT: %[[TRUE:.*]] = arith.constant true
+// CHECK-NEXT: return %[[ONE]], %[[TRUE]]
+func.func @votes(%one: i1) -> (i1, i1) {
+  %all = arith.constant dense<true> : tensor<8xi1, #m>
+  %0 = tile.vote %one : i1
+  %1 = tile.vote %all : tensor<8xi1, #m>
+  return %0, %1 : i1, i1
+}

@@ -50,3 +50,14 @@ tile.program @scores sizes(%B, %M, %N)
     tile.store %o, %O[%b, %m, %e] : tensor<64x64xf32, #me>, tensor<?x?x64xbf16>, (index, tensor<64xindex, #m>, tensor<64xindex, #e>)
   }
 }
+
+// CHECK-LABEL: func.func @guard
+// CHECK: tile.vote %{{.*}} : tensor<8xi1, #m>
+// CHECK: tile.inside = #{{.*}}
+#m8 = #tile.axes<"m">
+func.func @guard(%rows: tensor<8xi1, #m8>, %a: index) -> i1 {
+  %calm = tile.vote %rows : tensor<8xi1, #m8>
+  scf.for %i = %a to %a step %a {
+  } {tile.axis = "n", tile.inside = affine_map<()[s0] -> (s0)>}
+  return %calm : i1
+}

@@ -1,0 +1,251 @@
+//===- PeelTails.cpp - full blocks without the axis's bound ---------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Does: a loop over full blocks ends with the last block that lies within the
+// axis; in it "n < N" is true, and loads along the axis need no bound. What is
+// left, at most one block, goes to the loop over partial blocks that follows,
+// else to a copy of the loop. Expects: loops classified by
+// tile-skip-masked-blocks. Leaves: the same blocks in the same order,
+// `tile.inside`, remarks. Does not handle: bounds that are no size or constant.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AffineForms.h"
+#include "IndexBuilder.h"
+#include "VisibilityFormula.h"
+#include "attentile/Loops/Passes.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace attentile {
+#define GEN_PASS_DEF_TILEPEELTAILS
+#include "Loops/Passes.h.inc"
+} // namespace attentile
+
+#define DEBUG_TYPE "tile-peel-tails"
+
+using namespace mlir;
+
+namespace attentile {
+namespace {
+
+/// A comparison of the loop's index with an extent.
+struct BoundCondition {
+  arith::CmpIOp op;
+  bool isInside; // its value where the index is below the extent
+};
+
+/// The value that an extent has, as an expression of the program's sizes.
+AffineExpr getExtent(Value value) {
+  MLIRContext *context = value.getContext();
+  if (auto constant = getIntegerConstant(value))
+    return getAffineConstantExpr(constant->getSExtValue(), context);
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto program =
+      argument ? dyn_cast<tile::ProgramOp>(argument.getOwner()->getParentOp())
+               : tile::ProgramOp();
+  if (!program)
+    return {};
+  attn::SignatureOpInterface head = program;
+  for (auto [number, size] : llvm::enumerate(head.getSizeArgs()))
+    if (size == argument)
+      return getAffineSymbolExpr(number, context);
+  return {};
+}
+
+/// Whether a scalar is a multiple of `size`, by how it is computed.
+bool isMultiple(Value value, int64_t size) {
+  if (auto constant = getIntegerConstant(value))
+    return constant->getSExtValue() % size == 0;
+  Operation *op = value.getDefiningOp();
+  if (isa_and_nonnull<arith::MulIOp>(op))
+    return llvm::any_of(op->getOperands(),
+                        [&](Value x) { return isMultiple(x, size); });
+  if (isa_and_nonnull<arith::AddIOp, arith::MinSIOp, arith::MaxSIOp>(op))
+    return llvm::all_of(op->getOperands(),
+                        [&](Value x) { return isMultiple(x, size); });
+  if (auto select = dyn_cast_or_null<arith::SelectOp>(op))
+    return isMultiple(select.getTrueValue(), size) &&
+           isMultiple(select.getFalseValue(), size);
+  return false;
+}
+
+class TailPeeler {
+public:
+  explicit TailPeeler(scf::ForOp loop) : loop(loop) {}
+
+  void run();
+
+private:
+  void collectConditions();
+  bool runsAlong(AffineExpr extent);
+  scf::ForOp getFollowing();
+  void assumeInside(ArrayRef<BoundCondition> conditions);
+
+  remark::RemarkOpts getOptions(StringRef name) {
+    return remark::RemarkOpts::name(name)
+        .category(DEBUG_TYPE)
+        .function(loop->getParentOfType<tile::KernelOp>().getName());
+  }
+
+  scf::ForOp loop;
+  /// By the extent that the index is compared with.
+  llvm::MapVector<AffineExpr, SmallVector<BoundCondition>> conditions;
+  llvm::MapVector<AffineExpr, Value> extents;
+};
+
+void TailPeeler::collectConditions() {
+  using P = arith::CmpIPredicate;
+  for (auto op : loop.getBody()->getOps<arith::CmpIOp>()) {
+    Value n = op.getLhs(), bound = op.getRhs();
+    P predicate = op.getPredicate();
+    if (isLoopIndex(bound, loop)) {
+      std::swap(n, bound);
+      predicate = predicate == P::sgt   ? P::slt
+                  : predicate == P::sle ? P::sge
+                                        : P::eq;
+    }
+    if (!isLoopIndex(n, loop) || (predicate != P::slt && predicate != P::sge))
+      continue;
+    bound = stripBroadcast(bound);
+    if (AffineExpr extent = getExtent(bound)) {
+      conditions[extent].push_back({op, predicate == P::slt});
+      extents.insert({extent, bound});
+    }
+  }
+}
+
+/// Whether the loop reads a tensor along a dimension of this extent.
+bool TailPeeler::runsAlong(AffineExpr extent) {
+  return llvm::any_of(loop.getBody()->getOps<tile::LoadOp>(), [&](auto load) {
+    return llvm::any_of(
+        llvm::zip_equal(load.getIndices(),
+                        getTensorShape(load.getTensor()).getResults()),
+        [&](auto pair) {
+          return std::get<1>(pair) == extent &&
+                 isLoopIndex(std::get<0>(pair), loop);
+        });
+  });
+}
+
+/// The loop over partial blocks that goes on where this one ends.
+scf::ForOp TailPeeler::getFollowing() {
+  if (loop->use_empty())
+    return {};
+  auto next = dyn_cast<scf::ForOp>(*loop->user_begin());
+  auto blocks = next ? next->getAttrOfType<tile::BlockClassAttr>("tile.blocks")
+                     : tile::BlockClassAttr();
+  bool follows =
+      blocks && blocks.getValue() == tile::BlockClass::Partial &&
+      next.getLowerBound() == loop.getUpperBound() &&
+      next.getStep() == loop.getStep() &&
+      next->getAttr("tile.axis") == loop->getAttr("tile.axis") &&
+      llvm::equal(next.getInits(), loop.getResults()) &&
+      llvm::all_of(loop->getUsers(), [&](auto *user) { return user == next; });
+  return follows ? next : scf::ForOp();
+}
+
+void TailPeeler::assumeInside(ArrayRef<BoundCondition> conditions) {
+  for (auto [op, isInside] : conditions) {
+    OpBuilder builder(loop);
+    TypedAttr value = builder.getBoolAttr(isInside);
+    if (auto tile = dyn_cast<RankedTensorType>(op.getType()))
+      value = DenseElementsAttr::get(tile, Attribute(value));
+    op.replaceAllUsesWith(
+        arith::ConstantOp::create(builder, op.getLoc(), value).getResult());
+    op->erase();
+  }
+}
+
+void TailPeeler::run() {
+  auto blocks = loop->getAttrOfType<tile::BlockClassAttr>("tile.blocks");
+  auto step = getIntegerConstant(loop.getStep());
+  if (!blocks || blocks.getValue() != tile::BlockClass::Full || !step ||
+      loop->hasAttr("tile.inside"))
+    return;
+  int64_t size = step->getSExtValue();
+  collectConditions();
+  if (conditions.empty())
+    return;
+  // A mask n < G that stands in the code yet is not the axis's bound.
+  if (conditions.size() > 1) {
+    auto isForeign = [&](auto &entry) { return !runsAlong(entry.first); };
+    conditions.remove_if(isForeign);
+    extents.remove_if(isForeign);
+  }
+  if (conditions.size() != 1 || !isMultiple(loop.getLowerBound(), size)) {
+    remark::missed(loop.getLoc(), getOptions("BoundKept"))
+        << remark::add("every full block evaluates the axis's bound")
+        << remark::reason("{0}", conditions.size() != 1
+                                     ? "its extent is not known"
+                                     : "blocks may start anywhere");
+    return;
+  }
+  auto &[extent, bound] = extents.front();
+  OpBuilder builder(loop);
+  IndexBuilder index(builder, loop.getLoc());
+  auto constant = getIntegerConstant(bound);
+  if (!constant || constant->getSExtValue() % size != 0) {
+    // A size is at least 0.
+    Value whole = constant
+                      ? index.constant(constant->getSExtValue() / size * size)
+                      : index.multiply(index.divideUnsigned(bound, size), size);
+    Value upper = loop.getUpperBound(), end = whole;
+    if (upper != bound)
+      end = index.minimum(upper, whole);
+    // Where the loop has no block, neither may what follows run one again.
+    end = index.maximum(loop.getLowerBound(), end);
+    scf::ForOp following = getFollowing();
+    if (following) {
+      following.setLowerBound(end);
+    } else {
+      builder.setInsertionPointAfter(loop);
+      auto tail = cast<scf::ForOp>(builder.clone(*loop));
+      loop->replaceAllUsesWith(tail);
+      tail.getInitArgsMutable().assign(loop.getResults());
+      tail.setLowerBound(end);
+      tail->setAttr("tile.blocks",
+                    tile::BlockClassAttr::get(loop.getContext(),
+                                              tile::BlockClass::Partial));
+    }
+    loop.setUpperBound(end);
+    remark::passed(loop.getLoc(), getOptions("Peeled"))
+        << remark::add("full blocks run without the axis's bound; the last, "
+                       "shorter one is left to {0}",
+                       following ? "the loop that follows"
+                                 : "a loop of its "
+                                   "own");
+  } else {
+    remark::passed(loop.getLoc(), getOptions("Whole"))
+        << remark::add("the axis is a whole number of blocks");
+  }
+  unsigned sizes = cast<attn::SignatureOpInterface>(
+                       loop->getParentOfType<tile::ProgramOp>().getOperation())
+                       .getSizeArgs()
+                       .size();
+  loop->setAttr("tile.inside",
+                AffineMapAttr::get(AffineMap::get(0, sizes, extent)));
+  assumeInside(conditions.front().second);
+}
+
+struct TilePeelTails : impl::TilePeelTailsBase<TilePeelTails> {
+  void runOnOperation() override {
+    getOperation()->walk([](tile::KernelOp kernel) {
+      SmallVector<scf::ForOp> loops;
+      kernel->walk([&](scf::ForOp loop) {
+        if (loop->hasAttr("tile.axis") && loop->getNumResults() != 0)
+          loops.push_back(loop);
+      });
+      for (scf::ForOp loop : loops)
+        TailPeeler(loop).run();
+    });
+  }
+};
+
+} // namespace
+} // namespace attentile
