@@ -35,8 +35,19 @@ the reference. The division comes after the loop."""),
 The mask's condition gives the bounds in closed form. Blocks that every row of the tile sees come first, and their loop
 evaluates no mask; then the partial ones; those that no row sees are in no loop."""),
     ("tile-fold-exp2", "tile-fold-exp2", """
-Exponentials in base 2, with the scale folded into one multiply-add where its sign is known."""),
+Exponentials in base 2, with the scale folded into one multiply-add where its sign is known. The CPU's tile level ends
+here."""),
+    ("tile-peel-tails", "tile-peel-tails", """
+For GPUs. The loop over full blocks ends with the last that lies within the axis, and need not ask: `tile.inside` names the
+extent it keeps to. A last block that is not whole goes to the loop over partial blocks, which asks anyway. So every block is
+computed once as before, in the same order: with 4096 keys and queries in tiles of 128, 528 for a head, 32 of them partial."""),
+    ("tile-guard-softmax", "tile-guard-softmax", """
+For GPUs. No maximum in the common case: the reference that a row has serves as long as no row sum of a block shows that
+exponentials grow too large. Then the step of before runs, on the scores that are still there."""),
 ]
+
+# On a CPU these do not pay; the stages show them all the same.
+GPU_PASSES = "tile-peel-tails,tile-guard-softmax"
 
 
 def compile_kernel(tools, *flags):
@@ -52,10 +63,10 @@ def main():
     print("those of `lib/Driver/Pipeline.cpp`; `--mlir-print-ir-after-all` shows every pass on the way.\n")
     print("## The source\n")
     print(f"```attn\n{(ROOT / SOURCE).read_text().rstrip()}\n```\n")
-    print(f"    attentile compile {SOURCE} --bind {BIND} --emit=tile --mlir-print-ir-after-all\n")
+    print(f"    attentile compile {SOURCE} --bind {BIND} --emit=tile --add-pass={GPU_PASSES} --mlir-print-ir-after-all\n")
 
-    _, dumps = compile_kernel(tools, "--emit=tile", "-o", "/dev/null", "--mlir-print-ir-after-all",
-                              "--mlir-print-ir-module-scope")
+    _, dumps = compile_kernel(tools, "--emit=tile", "-o", "/dev/null", f"--add-pass={GPU_PASSES}",
+                              "--mlir-print-ir-after-all", "--mlir-print-ir-module-scope")
     parts = re.split(r"^// -----// IR Dump After \w+ \(([\w-]+)[^\n]*\n", dumps, flags=re.M)
     shown = {"": None}  # pass -> its result after the clean-up that follows
     current = ""
