@@ -124,7 +124,7 @@ struct WarpAllocateShared : impl::WarpAllocateSharedBase<WarpAllocateShared> {
     kernel.setSharedBytes(end);
     if (end > limit)
       return kernel.emitError("expected at most ")
-             << limit << " bytes of shared memory, got " << end;
+             << int64_t(limit) << " bytes of shared memory, got " << end;
     remark::analysis(
         kernel.getLoc(),
         remark::RemarkOpts::name("SharedMemory").category(DEBUG_TYPE))

@@ -169,10 +169,7 @@ LogicalResult ProductEmitter::prepare() {
   if (failed(checkFactor(a, axes[rowAxis])) ||
       failed(checkFactor(b, axes[1 - rowAxis])))
     return failure();
-  if (!tile::getShared(b.getType()))
-    return dot.emitError("expected the factor without the rows in shared "
-                         "memory, got ")
-           << b.getType();
+  assert(tile::getShared(b.getType()) && "checked by tile-verify-layouts");
   right = {emitter.get(b), *tile::getAxisPosition(b.getType(), over) == 1};
 
   unsigned leftReduced = *tile::getAxisPosition(a.getType(), over);
@@ -181,14 +178,8 @@ LogicalResult ProductEmitter::prepare() {
   left = emitter.get(a);
   if (auto leftFragment = tile::getFragment(a.getType())) {
     leftLayout = leftFragment.getLayout();
-    if (!isAccumulator(leftLayout, leftRowAxis) ||
-        leftLayout.digits(leftRowAxis).size() !=
-            result.digits(rowAxis).size() ||
-        leftLayout.size(leftRowAxis, tile::Unit::Warp) !=
-            result.size(rowAxis, tile::Unit::Warp))
-      return dot.emitError("expected a factor spread like the result's rows, "
-                           "got ")
-             << a.getType() << " and " << dot.getType();
+    assert(isAccumulator(leftLayout, leftRowAxis) &&
+           "checked by tile-verify-layouts");
     size /= leftLayout.size(leftReduced, tile::Unit::Warp);
     reducedPart =
         emitter.threadPart(leftLayout, leftReduced, ThreadUnits::Warp);

@@ -370,7 +370,8 @@ struct WarpPipelineCopies : impl::WarpPipelineCopiesBase<WarpPipelineCopies> {
 
   void runOnOperation() override {
     if (stages < 1) {
-      getOperation()->emitError("expected 1 or more stages, got ") << stages;
+      getOperation()->emitError("expected 1 or more stages, got ")
+          << int64_t(stages);
       return signalPassFailure();
     }
     getOperation()->walk([&](warp::KernelOp kernel) {

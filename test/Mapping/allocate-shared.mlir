@@ -1,0 +1,39 @@
+// RUN: attentile-opt %s --warp-allocate-shared | FileCheck %s
+
+// The larger buffers first; %a's room is %c's after its last use, %b's is
+// needed to the end. Between the read of %a and the write of %c all threads
+// must meet: a barrier is added. Before %d one stands already.
+// CHECK: warp.kernel @reuse_0 grid() warps(1) attributes {shared_bytes = 768 : i64}
+// CHECK: %[[A:.*]] = warp.alloc {offset = 0 : i64} : !warp.buffer<4x32xf32
+// CHECK: %[[B:.*]] = warp.alloc {offset = 512 : i64} : !warp.buffer<1x32xf32
+// CHECK: %[[C:.*]] = warp.alloc {offset = 0 : i64} : !warp.buffer<4x32xf32
+// CHECK: %[[D:.*]] = warp.alloc {offset = 640 : i64} : !warp.buffer<1x32xf32
+// CHECK: warp.load_shared %[[A]]
+// CHECK-NEXT: warp.barrier
+// CHECK-NEXT: warp.store_shared %{{.*}}, %[[C]]
+tile.program @reuse sizes() ins() outs(%O: f32[32]) {
+  warp.kernel @reuse_0 grid() warps(1) {
+    %c0 = arith.constant 0 : index
+    %lane = warp.lane_id : index
+    %one = arith.constant 1.0 : f32
+    %a = warp.alloc : !warp.buffer<4x32xf32, #tile.shared<pitch = 32, chunk = 4>>
+    %b = warp.alloc : !warp.buffer<1x32xf32, #tile.shared<pitch = 32, chunk = 4>>
+    %c = warp.alloc : !warp.buffer<4x32xf32, #tile.shared<pitch = 32, chunk = 4>>
+    %d = warp.alloc : !warp.buffer<1x32xf32, #tile.shared<pitch = 32, chunk = 4>>
+    warp.store_shared %one, %a[%c0, %lane] : f32, !warp.buffer<4x32xf32, #tile.shared<pitch = 32, chunk = 4>>
+    warp.store_shared %one, %b[%c0, %lane] : f32, !warp.buffer<1x32xf32, #tile.shared<pitch = 32, chunk = 4>>
+    warp.barrier
+    %x = warp.load_shared %a[%c0, %lane] : !warp.buffer<4x32xf32, #tile.shared<pitch = 32, chunk = 4>> -> f32
+    warp.store_shared %x, %c[%c0, %lane] : f32, !warp.buffer<4x32xf32, #tile.shared<pitch = 32, chunk = 4>>
+    warp.barrier
+    %y = warp.load_shared %c[%c0, %lane] : !warp.buffer<4x32xf32, #tile.shared<pitch = 32, chunk = 4>> -> f32
+    warp.store_shared %y, %d[%c0, %lane] : f32, !warp.buffer<1x32xf32, #tile.shared<pitch = 32, chunk = 4>>
+    warp.barrier
+    %z = warp.load_shared %d[%c0, %lane] : !warp.buffer<1x32xf32, #tile.shared<pitch = 32, chunk = 4>> -> f32
+    %w = warp.load_shared %c[%c0, %lane] : !warp.buffer<4x32xf32, #tile.shared<pitch = 32, chunk = 4>> -> f32
+    %v = warp.load_shared %b[%c0, %lane] : !warp.buffer<1x32xf32, #tile.shared<pitch = 32, chunk = 4>> -> f32
+    %zw = arith.addf %z, %w : f32
+    %s = arith.addf %zw, %v : f32
+    warp.store %s, %O[%lane] : f32, tensor<32xf32>
+  }
+}

@@ -1,0 +1,165 @@
+// RUN: attentile-opt %s --warp-pipeline-copies --canonicalize --split-input-file | FileCheck %s
+// RUN: attentile-opt %s --warp-pipeline-copies=stages=2 --canonicalize --split-input-file | FileCheck %s --check-prefix=STAGES
+
+!buffer = !warp.buffer<16x16xbf16, #tile.shared<pitch = 16, chunk = 8, rows = 4, period = 2>>
+
+// K of the next tile is requested once all have read K of this one, V of this
+// tile at its start, where all have read V of the one before. The first copy
+// goes out with Q's, whose wait lets it pass.
+// CHECK-LABEL: warp.kernel @two_0
+// CHECK-DAG: %[[Q:.*]] = warp.alloc
+// CHECK-DAG: %[[K:.*]] = warp.alloc
+// CHECK-DAG: %[[V:.*]] = warp.alloc
+// CHECK: warp.copy_async %Q[%c0, %c0] dims [0, 1] to %[[BUFFERQ:.*]] :
+// CHECK-NEXT: warp.commit_group
+// CHECK: %[[SOME:.*]] = arith.cmpi sgt, %N, %c0
+// CHECK: scf.if %[[SOME]]
+// CHECK-NEXT: warp.copy_async %K[%c0, %c0] dims [0, 1] to %[[BUFFERK:.*]] :
+// CHECK: warp.commit_group
+// CHECK-NEXT: warp.wait_group 1
+// CHECK-NEXT: warp.barrier
+// CHECK: scf.for %[[N:.*]] = %c0 to %N
+// CHECK-NEXT: warp.wait_group 0
+// CHECK-NEXT: warp.barrier
+// CHECK-NEXT: warp.copy_async %V[%[[N]], %c0] dims [0, 1] to %[[BUFFERV:.*]] :
+// CHECK-NEXT: warp.commit_group
+// CHECK: warp.ldmatrix %[[BUFFERK]]
+// CHECK-NEXT: warp.wait_group 0
+// CHECK-NEXT: warp.barrier
+// CHECK: %[[NEXT:.*]] = arith.addi %[[N]], %c16
+// CHECK: %[[MORE:.*]] = arith.cmpi slt, %[[NEXT]], %N
+// CHECK: scf.if %[[MORE]]
+// CHECK-NEXT: warp.copy_async %K[%[[NEXT]], %c0] dims [0, 1] to %[[BUFFERK]] :
+// CHECK: warp.commit_group
+// CHECK: warp.ldmatrix %[[BUFFERV]]
+// CHECK-NOT: warp.barrier
+
+// One barrier an iteration, both copies in one group, one iteration ahead.
+// STAGES-LABEL: warp.kernel @two_0
+// STAGES: warp.alloc : {{.*}}, stages = 2>
+// STAGES: scf.for
+// STAGES: warp.wait_group 0
+// STAGES-NEXT: warp.barrier
+// STAGES-NOT: warp.barrier
+// STAGES: scf.if
+// STAGES: warp.copy_async %K
+// STAGES-NOT: warp.commit_group
+// STAGES: warp.copy_async %V
+// STAGES: warp.commit_group
+// STAGES-NOT: warp.barrier
+// STAGES: scf.yield
+tile.program @two sizes(%N) ins(%Q: bf16[16, 16], %K: bf16[N, 16], %V: bf16[N, 16]) outs(%O: f32[16]) {
+  warp.kernel @two_0 grid() warps(1) {
+    %c0 = arith.constant 0 : index
+    %c16 = arith.constant 16 : index
+    %q = warp.alloc : !buffer
+    %k = warp.alloc : !buffer
+    %v = warp.alloc : !buffer
+    warp.copy_async %Q[%c0, %c0] dims [0, 1] to %q : tensor<16x16xbf16>, !buffer
+    warp.commit_group
+    warp.wait_group 0
+    warp.barrier
+    %a = warp.ldmatrix %q[%c0, %c0] num 4 : !buffer -> vector<8xbf16>
+    %zero = arith.constant dense<0.0> : vector<8xbf16>
+    %r = scf.for %n = %c0 to %N step %c16 iter_args(%acc = %zero) -> vector<8xbf16> {
+      warp.barrier
+      warp.copy_async %K[%n, %c0] dims [0, 1] to %k : tensor<?x16xbf16>, !buffer
+      warp.commit_group
+      warp.wait_group 0
+      warp.barrier
+      %b = warp.ldmatrix %k[%c0, %c0] num 4 : !buffer -> vector<8xbf16>
+      warp.barrier
+      warp.copy_async %V[%n, %c0] dims [0, 1] to %v : tensor<?x16xbf16>, !buffer
+      warp.commit_group
+      warp.wait_group 0
+      warp.barrier
+      %c = warp.ldmatrix %v[%c0, %c0] num 4 : !buffer -> vector<8xbf16>
+      %ab = arith.mulf %a, %b : vector<8xbf16>
+      %bc = arith.mulf %ab, %c : vector<8xbf16>
+      %sum = arith.addf %acc, %bc : vector<8xbf16>
+      scf.yield %sum : vector<8xbf16>
+    }
+    %s = vector.reduction <add>, %r : vector<8xbf16> into bf16
+    %x = arith.extf %s : bf16 to f32
+    warp.store %x, %O[%c0] : f32, tensor<16xf32>
+  }
+}
+
+// -----
+
+!buffer = !warp.buffer<16x16xbf16, #tile.shared<pitch = 16, chunk = 8, rows = 4, period = 2>>
+
+// Two loops over one tensor share a buffer, and the first one's last iteration
+// requests the second one's first copy. A loop with one copy needs a barrier
+// behind its reads.
+// CHECK-LABEL: warp.kernel @chain_0
+// CHECK: %[[BUFFER:.*]] = warp.alloc
+// CHECK-NEXT: warp.alloc
+// CHECK-NOT: warp.alloc
+// CHECK: %[[START:.*]] = arith.select %{{.*}}, %c0, %[[MIDDLE:.*]] : index
+// CHECK: warp.copy_async %K[%[[START]], %c0] dims [0, 1] to %[[BUFFER]] :
+// CHECK: scf.for %[[N:.*]] = %c0 to %[[MIDDLE]]
+// CHECK: warp.wait_group 0
+// CHECK-NEXT: warp.barrier
+// CHECK: warp.ldmatrix
+// CHECK-NEXT: warp.barrier
+// CHECK: %[[NEXT:.*]] = arith.addi %[[N]], %c16
+// CHECK: %[[IN:.*]] = arith.cmpi slt, %[[NEXT]], %[[MIDDLE]]
+// CHECK: arith.select %[[IN]], %[[NEXT]], %[[MIDDLE]]
+// CHECK: warp.copy_async %K
+// CHECK: scf.for %{{.*}} = %[[MIDDLE]] to %N
+// CHECK-NEXT: warp.wait_group 0
+
+// A copy whose address the loop computes stays where it is.
+// CHECK: scf.for {{.*}} iter_args(%[[AT:[a-z0-9]+]] =
+// CHECK-NEXT: warp.barrier
+// CHECK-NEXT: warp.copy_async %K[%[[AT]], %c0]
+// CHECK-NEXT: warp.commit_group
+// CHECK-NEXT: warp.wait_group 0
+// CHECK-NEXT: warp.barrier
+tile.program @chain sizes(%N) ins(%K: bf16[N, 16]) outs(%O: f32[16]) {
+  warp.kernel @chain_0 grid() warps(1) {
+    %c0 = arith.constant 0 : index
+    %c16 = arith.constant 16 : index
+    %k = warp.alloc : !buffer
+    %l = warp.alloc : !buffer
+    %j = warp.alloc : !buffer
+    %half = arith.divui %N, %c16 : index
+    %middle = arith.muli %half, %c16 : index
+    %zero = arith.constant dense<0.0> : vector<8xbf16>
+    %r = scf.for %n = %c0 to %middle step %c16 iter_args(%acc = %zero) -> vector<8xbf16> {
+      warp.barrier
+      warp.copy_async %K[%n, %c0] dims [0, 1] to %k : tensor<?x16xbf16>, !buffer
+      warp.commit_group
+      warp.wait_group 0
+      warp.barrier
+      %b = warp.ldmatrix %k[%c0, %c0] num 4 : !buffer -> vector<8xbf16>
+      %sum = arith.addf %acc, %b : vector<8xbf16>
+      scf.yield %sum : vector<8xbf16>
+    }
+    %t = scf.for %n = %middle to %N step %c16 iter_args(%acc = %r) -> vector<8xbf16> {
+      warp.barrier
+      warp.copy_async %K[%n, %c0] dims [0, 1] to %l : tensor<?x16xbf16>, !buffer
+      warp.commit_group
+      warp.wait_group 0
+      warp.barrier
+      %b = warp.ldmatrix %l[%c0, %c0] num 4 : !buffer -> vector<8xbf16>
+      %sum = arith.mulf %acc, %b : vector<8xbf16>
+      scf.yield %sum : vector<8xbf16>
+    }
+    %u:2 = scf.for %n = %c0 to %N step %c16 iter_args(%at = %c0, %acc = %t) -> (index, vector<8xbf16>) {
+      warp.barrier
+      warp.copy_async %K[%at, %c0] dims [0, 1] to %j : tensor<?x16xbf16>, !buffer
+      warp.commit_group
+      warp.wait_group 0
+      warp.barrier
+      %b = warp.ldmatrix %j[%c0, %c0] num 4 : !buffer -> vector<8xbf16>
+      %sum = arith.mulf %acc, %b : vector<8xbf16>
+      %next = arith.addi %at, %n : index
+      scf.yield %next, %sum : index, vector<8xbf16>
+    }
+    %s = vector.reduction <add>, %u#1 : vector<8xbf16> into bf16
+    %x = arith.extf %s : bf16 to f32
+    warp.store %x, %O[%c0] : f32, tensor<16xf32>
+  }
+}
