@@ -89,8 +89,10 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
   }
   if (name == getWarpsAttrHelper().getName())
     return onKernel(isa<WarpsAttr>(value), "#tile.warps<...>");
+  // It stays with a kernel through the levels below.
   if (name == getResourcesAttrHelper().getName())
-    return onKernel(isa<ResourcesAttr>(value), "#tile.resources<...>");
+    return verify(op->getName().stripDialect() == "kernel", "a kernel",
+                  isa<ResourcesAttr>(value), "#tile.resources<...>");
   return op->emitError("unknown attribute '") << name.getValue() << "'";
 }
 

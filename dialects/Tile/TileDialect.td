@@ -139,7 +139,8 @@ def Tile_ResourcesAttr : AttrDef<Tile_Dialect, "Resources"> {
   let summary = "what a kernel's tiles take of a GPU";
   let description = [{
     Written with the tile sizes, by the model that chose them: the warps of a
-    block; how many tiles of a loop's loads are in flight or in use; the
+    block; how many buffers there are for each factor that a loop reads (0: all
+    share one in turn, so that no copy may be requested ahead); the
     registers a thread needs and the bytes of shared memory of a block, as
     predicted; how many blocks then share a multiprocessor; and whether a left
     factor that a loop does not change stays in registers or is read from shared

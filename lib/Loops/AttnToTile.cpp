@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "GpuTileSizes.h"
 #include "GridTiling.h"
 #include "TileSizes.h"
 #include "attentile/Loops/Passes.h"
@@ -31,8 +32,10 @@ namespace {
 /// Makes a program of a kernel.
 class KernelTiling {
 public:
-  KernelTiling(attn::KernelOp kernel, ArrayRef<std::string> sizeOptions)
-      : kernel(kernel), axes(kernel), sizeOptions(sizeOptions) {}
+  /// `gpu`: null for the CPU.
+  KernelTiling(attn::KernelOp kernel, ArrayRef<std::string> sizeOptions,
+               const GpuTarget *gpu)
+      : kernel(kernel), axes(kernel), sizeOptions(sizeOptions), gpu(gpu) {}
 
   LogicalResult run() {
     FailureOr<RequestedSizes> requested =
@@ -49,15 +52,22 @@ public:
       extents[index] = values.get(kernel.getExtent(index).getResult(0));
     unsigned number = 0;
     for (attn::GridOp grid : grids) {
-      auto sizes = chooseTileSizes(grid, kernel, axes, *requested, cpuTarget);
-      if (failed(sizes))
+      FailureOr<TileChoice> choice =
+          gpu ? chooseGpuTileSizes(grid, kernel, axes, *requested, *gpu)
+              : chooseTileSizes(grid, kernel, axes, *requested, cpuTarget);
+      if (failed(choice))
         return failure();
       tile::KernelOp target =
-          makeKernel(program, grid, values, *sizes, number++);
+          makeKernel(program, grid, values, choice->sizes, number++);
+      if (choice->resources)
+        kernel.getContext()
+            ->getLoadedDialect<tile::TileDialect>()
+            ->getResourcesAttrHelper()
+            .setAttr(target, choice->resources);
       if (grid == grids.front()) // all that kernels share stands before them
         values.insertBefore(target);
-      if (failed(tileGrid(kernel, grid, axes, values, extents, *sizes, program,
-                          target)))
+      if (failed(tileGrid(kernel, grid, axes, values, extents, choice->sizes,
+                          program, target)))
         return failure();
     }
     kernel.erase();
@@ -120,6 +130,7 @@ private:
   attn::KernelOp kernel;
   attn::AxesAnalysis axes;
   ArrayRef<std::string> sizeOptions;
+  const GpuTarget *gpu;
   SmallVector<attn::GridOp> grids;
   llvm::DenseMap<Value, Value> extents;
 };
@@ -133,9 +144,16 @@ struct AttnToTile : impl::AttnToTileBase<AttnToTile> {
       kernels.push_back(kernel);
       return WalkResult::skip();
     });
+    const GpuTarget *gpu = findGpuTarget(target);
+    if (!gpu && target != cpuTarget.name) {
+      getOperation()->emitError("expected a target of cpu, sm_80, sm_86, sm_89 "
+                                "or sm_90, got '")
+          << target << "'";
+      return signalPassFailure();
+    }
     SmallVector<std::string> options(tileSizes.begin(), tileSizes.end());
     for (attn::KernelOp kernel : kernels)
-      if (failed(KernelTiling(kernel, options).run()))
+      if (failed(KernelTiling(kernel, options, gpu).run()))
         return signalPassFailure();
   }
 };

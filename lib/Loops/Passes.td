@@ -105,6 +105,11 @@ def AttnToTile : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
     multiple of the tile, each reduction selects its neutral element past the
     end, on its own operand; scores are not touched.
 
+    Tile sizes are the target's. For a GPU they come from a table, or are the
+    nearest to it that fit registers and shared memory; whole axes are padded to
+    multiples of 16, and `tile.resources` on each kernel says what the tiles
+    take.
+
     Before:
 
     ```mlir
@@ -137,7 +142,8 @@ def AttnToTile : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
   }];
   let options = [
     ListOption<"tileSizes", "tile-sizes", "std::string",
-               "Sizes of tile and loop axes, over those of the kernel's attn.tile_sizes: m=128,n=64">
+               "Sizes of tile and loop axes, over those of the kernel's attn.tile_sizes: m=128,n=64">,
+    Option<"target", "target", "std::string", /*default=*/"\"cpu\"", "cpu, sm_80, sm_86, sm_89 or sm_90">
   ];
   let dependentDialects = ["::attentile::tile::TileDialect", "::mlir::scf::SCFDialect"];
 }

@@ -59,10 +59,10 @@ private:
 
 } // namespace
 
-FailureOr<llvm::DenseMap<Value, int64_t>>
-chooseTileSizes(attn::GridOp grid, attn::KernelOp kernel,
-                attn::AxesAnalysis &axes, const RequestedSizes &requested,
-                const TileTarget &target) {
+FailureOr<TileChoice> chooseTileSizes(attn::GridOp grid, attn::KernelOp kernel,
+                                      attn::AxesAnalysis &axes,
+                                      const RequestedSizes &requested,
+                                      const TileTarget &target) {
   llvm::DenseMap<Value, int64_t> sizes;
   for (Value axis : grid.getWhole()) {
     auto index = cast<BlockArgument>(axis);
@@ -101,7 +101,7 @@ chooseTileSizes(attn::GridOp grid, attn::KernelOp kernel,
         sizes[axis] = std::max<int64_t>(
             target.smallest,
             llvm::alignTo(sizes[axis] / 2, target.granularity));
-  return sizes;
+  return TileChoice{std::move(sizes), {}};
 }
 
 /// Whether some grid of the kernel visits the axis in tiles.

@@ -7,6 +7,7 @@
 #ifndef ATTENTILE_LIB_LOOPS_TILESIZES_H
 #define ATTENTILE_LIB_LOOPS_TILESIZES_H
 
+#include "Tile/Tile.h"
 #include "attentile/AxesAnalysis.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -28,14 +29,21 @@ extern const TileTarget cpuTarget;
 /// Sizes that a schedule or an option asks for, by axis.
 using RequestedSizes = llvm::StringMap<int64_t>;
 
+/// The size of every axis of a grid, and on a GPU what the tiles take.
+struct TileChoice {
+  llvm::DenseMap<mlir::Value, int64_t> sizes;
+  tile::ResourcesAttr resources;
+};
+
 /// The size of every tile and loop axis of a grid: as requested, else the
 /// target's default, cut until the grid's reads, reductions and products fit;
 /// never larger than a known extent, rounded up. Whole axes have their extent;
 /// that must be known, else an error.
-llvm::FailureOr<llvm::DenseMap<mlir::Value, int64_t>>
-chooseTileSizes(attn::GridOp grid, attn::KernelOp kernel,
-                attn::AxesAnalysis &axes, const RequestedSizes &requested,
-                const TileTarget &target);
+llvm::FailureOr<TileChoice> chooseTileSizes(attn::GridOp grid,
+                                            attn::KernelOp kernel,
+                                            attn::AxesAnalysis &axes,
+                                            const RequestedSizes &requested,
+                                            const TileTarget &target);
 
 /// Reads "m=128" strings (of the option `tile-sizes`) over the kernel's
 /// `attn.tile_sizes` attribute. An axis that no grid tiles is an error.

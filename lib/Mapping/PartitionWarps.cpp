@@ -41,34 +41,44 @@ int64_t divideOverWarps(int64_t size, int64_t block, int64_t wanted) {
   return warps;
 }
 
-/// Registers of a thread that hold what products leave and nothing reduces,
-/// the rows spread over that many warps and the columns over one.
-int64_t countAccumulators(const KernelAxes &axes, StringAttr rows,
+/// Registers of a thread that hold what a loop carries over the rows and kept
+/// columns, the rows spread over that many warps and the columns over one: the
+/// most of any loop, or of a product outside of loops.
+int64_t countAccumulators(tile::KernelOp kernel, const KernelAxes &axes,
                           int64_t warps) {
-  llvm::SmallDenseSet<Value> counted; // an accumulator and what it becomes
-  int64_t elements = 0;
-  for (tile::DotOp dot : axes.dots()) {
-    StringAttr column = tile::getAxes(dot.getType()).back();
-    Value start = dot.getAcc() ? dot.getAcc() : dot.getResult();
-    if (column != rows && axes.isKeptColumn(column) &&
-        counted.insert(start).second)
-      elements += dot.getType().getNumElements();
-  }
-  return elements / (tile::Layout::kLanes * warps);
+  int64_t most = 0;
+  auto elementsOf = [&](Value value) -> int64_t {
+    Type type = value.getType();
+    if (!llvm::any_of(tile::getAxes(type),
+                      [&](StringAttr axis) { return axes.isKeptColumn(axis); }))
+      return 0;
+    return cast<RankedTensorType>(type).getNumElements();
+  };
+  kernel.walk([&](Operation *op) {
+    int64_t elements = 0;
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      for (Value carried : loop.getRegionIterArgs())
+        elements += elementsOf(carried);
+    else if (auto dot = dyn_cast<tile::DotOp>(op))
+      elements = elementsOf(dot.getResult());
+    most = std::max(most, elements);
+  });
+  return most / (tile::Layout::kLanes * warps);
 }
 
 /// Over how many warps the kept columns go so that accumulators fit.
-int64_t divideColumns(const KernelAxes &axes, StringAttr rows,
+int64_t divideColumns(tile::KernelOp kernel, const KernelAxes &axes,
                       int64_t rowWarps) {
   int64_t warps = 1;
   auto fits = [&](int64_t warps) {
     return llvm::all_of(axes.dots(), [&](tile::DotOp dot) {
-      StringAttr column = tile::getAxes(dot.getType()).back();
-      return !axes.isKeptColumn(column) ||
-             axes.sizeOf(column) % (kBlockColumns * warps) == 0;
+      return llvm::all_of(tile::getAxes(dot.getType()), [&](StringAttr axis) {
+        return !axes.isKeptColumn(axis) ||
+               axes.sizeOf(axis) % (kBlockColumns * warps) == 0;
+      });
     });
   };
-  int64_t accumulators = countAccumulators(axes, rows, rowWarps);
+  int64_t accumulators = countAccumulators(kernel, axes, rowWarps);
   while (accumulators / warps > kMostAccumulators && fits(2 * warps))
     warps *= 2;
   return warps;
@@ -101,7 +111,10 @@ private:
     int64_t rowWarps = 1, columnWarps = 1, reducedWarps = 1;
     if (!rows.empty() && split == WarpSplit::Rows) {
       rowWarps = divideOverWarps(axes.sizeOf(rows), kBlockRows, wanted);
-      columnWarps = divideColumns(axes, rows, rowWarps);
+      columnWarps = divideColumns(kernel, axes, rowWarps);
+      if (resources && !warps) // these are all warps
+        rowWarps = divideOverWarps(axes.sizeOf(rows), kBlockRows,
+                                   wanted / columnWarps);
     } else if (!rows.empty()) {
       columnWarps = reducedWarps = divideReduced(axes, wanted);
     }

@@ -121,3 +121,17 @@ tile.program @warps sizes() ins() outs() {
 // expected-error @below {{expected 'tile.warps' on tile.kernel only}}
 tile.program @warps sizes() ins() outs() attributes {tile.warps = #tile.warps<rows = "m">} {
 }
+
+// -----
+
+tile.program @resources sizes() ins() outs() {
+  // expected-error @below {{expected 'tile.resources' to be #tile.resources<...>, got 4 : i64}}
+  tile.kernel @k grid() attributes {tile.resources = 4} {
+  }
+}
+
+// -----
+
+// expected-error @below {{expected 'tile.resources' on a kernel only}}
+tile.program @resources sizes() ins() outs() attributes {tile.resources = 4} {
+}

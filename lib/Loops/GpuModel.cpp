@@ -1,0 +1,188 @@
+//===- GpuModel.cpp - what a grid's tiles take of a GPU -------------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GpuTileSizes.h"
+#include "Products.h"
+#include "Tile/Layout.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace attentile {
+
+/// What a thread needs beside tiles, and more of it where each factor is the
+/// sum of two.
+static constexpr int64_t kOtherRegisters = 32, kSplitRegisters = 24;
+/// Statistics of 16 rows: maximum, sum, their factor and a shifted maximum, of
+/// two rows a lane.
+static constexpr int64_t kRegistersPerRowBlock = 8;
+/// Accumulators of a thread above which their columns go over two warps; see
+/// tile-partition-warps.
+static constexpr int64_t kMostAccumulators = 128;
+
+static int64_t bytesOf(Type element) {
+  return element.isIndex()
+             ? 8
+             : llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+}
+
+GpuModel::GpuModel(attn::GridOp grid, attn::AxesAnalysis &axes)
+    : grid(grid), axes(axes), steps(axes.setOf(grid.getStep())),
+      loops(axes.setOf(grid.getLoop())) {
+  for (OperandRange group : {grid.getTile(), grid.getLoop(), grid.getWhole()})
+    order.append(group.begin(), group.end());
+  rowAxis = order.empty() ? Value() : order.front();
+
+  SmallVector<std::pair<attn::ReduceOp, Product>> products;
+  for (auto reduction : grid.getBody().getOps<attn::ReduceOp>())
+    if (auto product = matchProduct(reduction, axes, steps))
+      products.emplace_back(reduction, *product);
+  for (auto &[reduction, product] : products)
+    addProduct(reduction, product.lhs, product.rhs);
+
+  auto add = [&](Value value, attn::Axes own) {
+    own.reset(steps);
+    if (own.count() < 2 || !known.insert(value).second)
+      return;
+    others.push_back({own, bytesOf(value.getType()), 1});
+  };
+  for (Operation &op : grid.getBody().front()) {
+    if (isa<attn::ReadOp>(op))
+      add(op.getResult(0), axes.of(op.getResult(0)));
+    auto reduction = dyn_cast<attn::ReduceOp>(op);
+    if (!reduction || matchProduct(reduction, axes, steps))
+      continue;
+    attn::Axes own = axes.of(reduction.getOperand());
+    own |= axes.setOf(reduction.getAxes());
+    own.reset(steps);
+    // What is reduced of scores takes their place.
+    if (llvm::none_of(scores,
+                      [&](const Held &held) { return held.axes == own; }))
+      add(reduction.getOperand(), own);
+    add(reduction, axes.of(reduction));
+  }
+}
+
+/// Softmaxes over `over` that a factor is computed from, at least one.
+int64_t GpuModel::countSoftmaxes(Value factor, const attn::Axes &over) {
+  llvm::SetVector<Operation *> slice;
+  int64_t count = 0;
+  auto visit = [&](Value value) {
+    if (Operation *op = value.getDefiningOp())
+      slice.insert(op);
+  };
+  visit(factor);
+  for (size_t i = 0; i < slice.size(); ++i) {
+    auto reduction = dyn_cast<attn::ReduceOp>(slice[i]);
+    if (reduction && reduction.getKind() == attn::ReduceKind::Ref &&
+        axes.setOf(reduction.getAxes()) == over)
+      ++count;
+    for (Value operand : slice[i]->getOperands())
+      visit(operand);
+  }
+  return std::max<int64_t>(count, 1);
+}
+
+void GpuModel::addFactor(Value factor, bool isLeft, int64_t bytes) {
+  attn::Axes own = axes.of(factor);
+  own.reset(steps);
+  attn::Axes looped = own;
+  looped &= loops;
+  auto read = factor.getDefiningOp<attn::ReadOp>();
+  bool isLoaded = read && bytesOf(factor.getType()) == bytes;
+  if (!known.insert(factor).second)
+    return;
+  if (isLoaded || !isLeft)
+    factors.push_back({own, bytes, looped.any() && isLoaded});
+  if (isLoaded && isLeft && looped.none())
+    lefts.push_back({own, bytes, 1});
+  // Scores, rounded for the next product; f32 ones take the scores' place.
+  if (!isLoaded && isLeft && bytes < 4)
+    others.push_back({own, bytes, 1});
+}
+
+void GpuModel::addProduct(attn::ReduceOp reduction, Value lhs, Value rhs) {
+  int64_t bytes = bytesOf(*reduction.getProduct());
+  productBytes = std::max(productBytes, bytes);
+  attn::Axes row = axes.setOf(rowAxis);
+  attn::Axes ofLhs = axes.of(lhs);
+  ofLhs &= row;
+  if (ofLhs.none())
+    std::swap(lhs, rhs);
+  addFactor(lhs, /*isLeft=*/true, bytes);
+  addFactor(rhs, /*isLeft=*/false, bytes);
+
+  attn::Axes result = axes.of(reduction);
+  result.reset(steps);
+  attn::Axes over = axes.setOf(reduction.getAxes());
+  attn::Axes looped = over;
+  looped &= loops;
+  if (looped.any())
+    accumulators.push_back({result, 4, countSoftmaxes(lhs, over)});
+  else
+    scores.push_back({result, 4, 1});
+}
+
+GpuUse GpuModel::use(const llvm::DenseMap<Value, int64_t> &sizes,
+                     int64_t rowWarps, bool keepLeft, int64_t stages) const {
+  GpuUse result;
+  result.rowWarps = rowWarps;
+  int64_t lanes = tile::Layout::kLanes;
+  auto count = [&](ArrayRef<Held> tiles) {
+    int64_t registers = 0;
+    for (const Held &held : tiles) {
+      int64_t elements = 1;
+      bool hasRows = false;
+      for (BlockArgument axis : axes.indicesOf(held.axes)) {
+        elements *= sizes.lookup(axis);
+        hasRows |= axis == rowAxis;
+      }
+      // A tile without the rows is spread over 16 rows of each warp alike.
+      registers += llvm::divideCeil(held.times * elements * held.bytes,
+                                    4 * lanes * (hasRows ? rowWarps : 1));
+    }
+    return registers;
+  };
+  int64_t carried = count(accumulators);
+  auto canDivide = [&](int64_t warps) {
+    return llvm::all_of(accumulators, [&](const Held &held) {
+      return llvm::all_of(axes.indicesOf(held.axes), [&](BlockArgument axis) {
+        return axis == rowAxis || sizes.lookup(axis) % (8 * warps) == 0;
+      });
+    });
+  };
+  while (carried / result.columnWarps > kMostAccumulators &&
+         canDivide(2 * result.columnWarps))
+    result.columnWarps *= 2;
+  int64_t rowBlocks =
+      rowAxis ? llvm::divideCeil(sizes.lookup(rowAxis), 16 * rowWarps) : 0;
+  result.registers = carried / result.columnWarps + count(scores) +
+                     count(others) + (keepLeft ? count(lefts) : 0) +
+                     kRegistersPerRowBlock * rowBlocks + kOtherRegisters +
+                     (productBytes == 4 ? kSplitRegisters : 0);
+
+  int64_t inTurn = 0; // of tiles that share a buffer
+  for (const Shared &factor : factors) {
+    SmallVector<int64_t> shape;
+    for (Value axis : order)
+      if (factor.axes.test(axes.numberOf(axis)))
+        shape.push_back(sizes.lookup(axis));
+    int64_t pitch =
+        tile::SharedLayout::forRows(shape.back(), factor.bytes).pitch;
+    int64_t bytes = shape.front() * pitch * factor.bytes;
+    if (!factor.isLooped)
+      result.shared += bytes;
+    else if (stages == 0)
+      inTurn = std::max(inTurn, bytes);
+    else
+      result.shared += bytes * stages;
+  }
+  result.shared += inTurn;
+  return result;
+}
+
+} // namespace attentile

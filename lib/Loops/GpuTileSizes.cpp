@@ -1,0 +1,246 @@
+//===- GpuTileSizes.cpp - tiles that fit a GPU ----------------------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every combination of a few sizes is looked at: some 200, each a sum over the
+// grid's tiles. Of those that fit, the nearest to the table's wins.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GpuTileSizes.h"
+#include "WholeAxes.h"
+#include "llvm/ADT/bit.h"
+#include "llvm/Support/MathExtras.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace attentile {
+namespace {
+
+/// Axes come in multiples of it: rows of a matrix instruction, and what one
+/// takes of the reduced axis.
+constexpr int64_t kGranularity = 16;
+
+/// Predicted registers above which some spill; the prediction may be 15 % low.
+constexpr int64_t kRegisterLimit = 244;
+
+struct Candidate {
+  llvm::DenseMap<Value, int64_t> sizes;
+  GpuTiles tiles;
+  GpuUse use;
+  double distance = 0;
+};
+
+class Chooser {
+public:
+  Chooser(attn::GridOp grid, attn::KernelOp kernel, attn::AxesAnalysis &axes,
+          const RequestedSizes &requested, const GpuTarget &target)
+      : grid(grid), kernel(kernel), requested(requested), target(target),
+        model(grid, axes) {}
+
+  FailureOr<TileChoice> run();
+
+private:
+  LogicalResult setFixedSizes();
+  /// `stages`: as the table has it, or 0. Without a limit on registers the
+  /// fewest come first.
+  std::optional<Candidate> find(const RequestedSizes &requests, int64_t stages,
+                                bool limitRegisters);
+  Candidate make(const RequestedSizes &requests, GpuTiles tiles);
+  double distanceOf(const GpuTiles &tiles);
+  int64_t extentLimit(Value axis, int64_t size);
+  InFlightDiagnostic failToFit(const Candidate &wanted);
+  StringRef nameOf(Value axis) {
+    return kernel.nameOf(cast<BlockArgument>(axis));
+  }
+  int64_t blocksOf(const GpuUse &use) const;
+
+  attn::GridOp grid;
+  attn::KernelOp kernel;
+  const RequestedSizes &requested;
+  const GpuTarget &target;
+  GpuModel model;
+  llvm::DenseMap<Value, int64_t> fixed; // whole axes
+  GpuTiles preferred;
+};
+
+/// Whole axes have their extent, padded.
+LogicalResult Chooser::setFixedSizes() {
+  int64_t columns = 1;
+  for (Value axis : grid.getWhole()) {
+    auto index = cast<BlockArgument>(axis);
+    std::optional<int64_t> extent = getConstantExtent(kernel, index);
+    if (!extent)
+      return grid.emitError("expected the size of axis '")
+             << kernel.nameOf(index)
+             << "' to be known, as it stands whole in the tile";
+    fixed[axis] = llvm::alignTo(std::max<int64_t>(*extent, 1), kGranularity);
+    columns = std::max(columns, fixed[axis]);
+  }
+  preferred = getPreferredTiles(target, columns,
+                                model.hasProducts() ? model.elementBytes() : 0);
+  return success();
+}
+
+/// No larger than a known extent, padded.
+int64_t Chooser::extentLimit(Value axis, int64_t size) {
+  auto extent = getConstantExtent(kernel, cast<BlockArgument>(axis));
+  if (!extent)
+    return size;
+  return std::min<int64_t>(
+      size, llvm::alignTo(std::max<int64_t>(*extent, 1), kGranularity));
+}
+
+double Chooser::distanceOf(const GpuTiles &tiles) {
+  auto steps = [](int64_t a, int64_t b) {
+    return std::abs(std::log2(double(a) / double(b)));
+  };
+  // Rows decide how often keys are read, keys only how often loops turn.
+  return steps(tiles.loop, preferred.loop) +
+         2 * steps(tiles.rows(), preferred.rows()) +
+         0.5 * steps(tiles.warps, preferred.warps) +
+         (tiles.keepLeft != preferred.keepLeft ? 0.25 : 0);
+}
+
+/// These tiles on this grid.
+Candidate Chooser::make(const RequestedSizes &requests, GpuTiles tiles) {
+  Candidate result;
+  result.tiles = tiles;
+  result.sizes = fixed;
+  auto place = [&](Value axis, int64_t size) {
+    auto request = requests.find(nameOf(axis));
+    result.sizes[axis] =
+        extentLimit(axis, request == requests.end() ? size : request->second);
+  };
+  for (Value axis : grid.getLoop())
+    place(axis, tiles.loop);
+  for (Value axis : grid.getTile())
+    place(axis, axis == model.rows() ? tiles.rows() : tiles.loop);
+  int64_t warps = 1;
+  if (model.rows()) {
+    // Fewer where a known extent or a request leaves fewer rows.
+    int64_t rows = result.sizes.lookup(model.rows());
+    warps = tiles.warps;
+    while (warps > 1 && rows % (kGranularity * warps) != 0)
+      warps /= 2;
+  }
+  result.use = model.use(result.sizes, warps, tiles.keepLeft, tiles.stages);
+  result.distance = distanceOf(tiles);
+  return result;
+}
+
+/// What a thread may have, of those predicted, in a block of so many warps.
+int64_t registerLimit(int64_t warps) {
+  return std::min(kRegisterLimit,
+                  kRegistersPerMultiprocessor / (tile::Layout::kLanes * warps));
+}
+
+/// The nearest to the table's choice that fits.
+std::optional<Candidate> Chooser::find(const RequestedSizes &requests,
+                                       int64_t stages, bool limitRegisters) {
+  std::optional<Candidate> best;
+  GpuTiles tiles = preferred;
+  tiles.stages = stages;
+  for (int64_t rowsPerWarp : {16, 32})
+    for (int64_t warps : {1, 2, 4, 8})
+      for (int64_t loop : {16, 32, 48, 64, 96, 128})
+        for (bool keepLeft : {false, true}) {
+          tiles.rowsPerWarp = rowsPerWarp;
+          tiles.warps = warps;
+          tiles.loop = loop;
+          tiles.keepLeft = keepLeft;
+          Candidate made = make(requests, tiles);
+          int64_t excess = made.use.registers - registerLimit(made.use.warps());
+          if (made.use.shared > target.sharedPerBlock ||
+              (limitRegisters && excess > 0))
+            continue;
+          made.distance += 100.0 * double(std::max<int64_t>(excess, 0));
+          if (!best || made.distance < best->distance)
+            best = made;
+        }
+  return best;
+}
+
+/// Blocks that share a multiprocessor.
+int64_t Chooser::blocksOf(const GpuUse &use) const {
+  int64_t threads = tile::Layout::kLanes * use.warps();
+  int64_t registers =
+      llvm::alignTo(std::min(use.registers, kMostRegisters), 8) * threads;
+  return std::max<int64_t>(1,
+                           std::min({target.sharedPerMultiprocessor /
+                                         (use.shared + kSharedPerBlockReserve),
+                                     kRegistersPerMultiprocessor / registers,
+                                     target.mostThreads / threads}));
+}
+
+InFlightDiagnostic Chooser::failToFit(const Candidate &wanted) {
+  InFlightDiagnostic error = grid.emitError("expected tiles that fit ")
+                             << target.name << ", " << target.sharedPerBlock
+                             << " bytes of shared memory and " << kMostRegisters
+                             << " registers, got tiles that need "
+                             << wanted.use.shared << " and "
+                             << wanted.use.registers;
+  if (std::optional<Candidate> nearest =
+          find({}, preferred.stages, /*limitRegisters=*/true)) {
+    Diagnostic &note = error.attachNote();
+    note << "the nearest that fit: ";
+    bool isFirst = true;
+    for (OperandRange group : {grid.getTile(), grid.getLoop()})
+      for (Value axis : group) {
+        note << (isFirst ? "" : ", ") << nameOf(axis) << "="
+             << nearest->sizes.lookup(axis);
+        isFirst = false;
+      }
+  }
+  return error;
+}
+
+FailureOr<TileChoice> Chooser::run() {
+  if (failed(setFixedSizes()))
+    return failure();
+  bool isForced = false;
+  for (OperandRange group : {grid.getTile(), grid.getLoop()})
+    for (Value axis : group) {
+      auto request = requested.find(nameOf(axis));
+      if (request == requested.end())
+        continue;
+      isForced = true;
+      if (request->second % kGranularity)
+        return grid.emitError("expected a tile size of a multiple of ")
+               << kGranularity << " for '" << nameOf(axis) << "' on "
+               << target.name << ", got " << request->second;
+    }
+  std::optional<Candidate> chosen;
+  for (bool limitRegisters : {true, false})
+    for (int64_t stages : {preferred.stages, int64_t(0)})
+      if (!chosen && (limitRegisters || !isForced)) // last of all, spills
+        chosen = find(requested, stages, limitRegisters);
+  if (!chosen) {
+    failToFit(make(requested, preferred));
+    return failure();
+  }
+  const GpuUse &use = chosen->use;
+  TileChoice choice;
+  choice.sizes = std::move(chosen->sizes);
+  choice.resources = tile::ResourcesAttr::get(
+      grid.getContext(), use.warps(), chosen->tiles.stages,
+      std::min(use.registers, kMostRegisters), use.shared, blocksOf(use),
+      chosen->tiles.keepLeft);
+  return choice;
+}
+
+} // namespace
+
+FailureOr<TileChoice> chooseGpuTileSizes(attn::GridOp grid,
+                                         attn::KernelOp kernel,
+                                         attn::AxesAnalysis &axes,
+                                         const RequestedSizes &requested,
+                                         const GpuTarget &target) {
+  return Chooser(grid, kernel, axes, requested, target).run();
+}
+
+} // namespace attentile

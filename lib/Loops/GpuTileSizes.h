@@ -1,0 +1,87 @@
+//===- GpuTileSizes.h - tiles that fit a GPU --------------------*- C++ -*-===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef ATTENTILE_LIB_LOOPS_GPUTILESIZES_H
+#define ATTENTILE_LIB_LOOPS_GPUTILESIZES_H
+
+#include "GpuTileTable.h"
+#include "TileSizes.h"
+
+namespace attentile {
+
+/// What a block of threads takes, as predicted from the formula.
+struct GpuUse {
+  int64_t rowWarps = 1, columnWarps = 1;
+  int64_t registers = 0; ///< of a thread, 32-bit
+  int64_t shared = 0;    ///< bytes
+
+  int64_t warps() const { return rowWarps * columnWarps; }
+};
+
+/// Counts registers and shared memory of one grid for given tile sizes.
+///
+/// A thread holds, of 32 lanes times the warps over the rows: the sums that a
+/// loop carries (twice where a formula has two softmaxes, whose sums are
+/// carried apart), the scores of one step, these again rounded for the next
+/// product, left factors that stay, what else is read over two axes; 8 for the
+/// statistics of each 16 rows, and what addresses and operands on their way
+/// take. Measured kernels are within 15 % (d 64, 4 x 32 rows, 64 keys: 240 for
+/// 242; d 128, 4 x 16, 128 keys: 232 for 242; d 128, 4 x 16, 64 keys: 184 for
+/// 168). Shared memory is exact: every loaded factor, rows swizzled or padded.
+class GpuModel {
+public:
+  GpuModel(attn::GridOp grid, attn::AxesAnalysis &axes);
+
+  /// The axis that is spread over warps; null if the grid has scalars only.
+  mlir::Value rows() const { return rowAxis; }
+  bool hasProducts() const { return productBytes != 0; }
+  /// Of the products' factors; 4 without products.
+  int64_t elementBytes() const { return productBytes ? productBytes : 4; }
+
+  GpuUse use(const llvm::DenseMap<mlir::Value, int64_t> &sizes,
+             int64_t rowWarps, bool keepLeft, int64_t stages) const;
+
+private:
+  /// A tile in registers: elements of so many bytes, so many times.
+  struct Held {
+    attn::Axes axes;
+    int64_t bytes, times;
+  };
+  /// A tile in shared memory, its last axis contiguous.
+  struct Shared {
+    attn::Axes axes;
+    int64_t bytes;
+    bool isLooped;
+  };
+
+  void addProduct(attn::ReduceOp reduction, mlir::Value lhs, mlir::Value rhs);
+  void addFactor(mlir::Value factor, bool isLeft, int64_t bytes);
+  int64_t countSoftmaxes(mlir::Value factor, const attn::Axes &over);
+
+  attn::GridOp grid;
+  attn::AxesAnalysis &axes;
+  attn::Axes steps, loops;
+  mlir::Value rowAxis;
+  int64_t productBytes = 0;
+  llvm::SmallVector<mlir::Value> order; ///< tile, loop, whole axes
+  llvm::SmallVector<Held> accumulators, scores, lefts, others;
+  llvm::SmallVector<Shared> factors;
+  llvm::SmallDenseSet<mlir::Value> known;
+};
+
+/// The sizes of every axis and what they take. Sizes that are requested are
+/// kept; the rest are the table's, or the nearest to them that fit. Whole axes
+/// are padded to multiples of 16. Requested tiles that cannot fit, or that are
+/// no multiple of 16, are an error.
+llvm::FailureOr<TileChoice> chooseGpuTileSizes(attn::GridOp grid,
+                                               attn::KernelOp kernel,
+                                               attn::AxesAnalysis &axes,
+                                               const RequestedSizes &requested,
+                                               const GpuTarget &target);
+
+} // namespace attentile
+
+#endif

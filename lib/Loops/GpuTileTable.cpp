@@ -1,0 +1,70 @@
+//===- GpuTileTable.cpp - GPUs, and the tiles to try first ----------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Data only: a row for each head size and element size. Keys a tile are given
+// for multiprocessors of 164 KB and more of shared memory, where two blocks of
+// 80 KB fit, and for those of 100 KB.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GpuTileTable.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace attentile {
+
+static constexpr int64_t KB = 1024;
+
+static constexpr GpuTarget targets[] = {
+    // name, shared memory a block and a multiprocessor, threads
+    {"sm_80", 163 * KB, 164 * KB, 2048},
+    {"sm_86", 99 * KB, 100 * KB, 1536},
+    {"sm_89", 99 * KB, 100 * KB, 1536},
+    {"sm_90", 227 * KB, 228 * KB, 2048},
+};
+
+const GpuTarget *findGpuTarget(llvm::StringRef name) {
+  const GpuTarget *found = llvm::find_if(
+      targets, [&](const GpuTarget &target) { return target.name == name; });
+  return found == std::end(targets) ? nullptr : found;
+}
+
+namespace {
+struct Row {
+  int64_t bytes, columns; ///< up to
+  int64_t rowsPerWarp, warps;
+  int64_t loop, loopIfSmall;
+  bool keepLeft;
+};
+} // namespace
+
+// One buffer for each operand of a loop: two measured worse at every head size,
+// for the blocks they leave no room for.
+static constexpr Row rows[] = {
+    // no product
+    {0, 1 << 30, 16, 4, 64, 64, false},
+    // f16, bf16
+    {2, 64, 32, 4, 64, 64, true},
+    {2, 128, 16, 4, 128, 64, true},
+    {2, 256, 16, 4, 64, 64, false},
+    {2, 1 << 30, 16, 4, 32, 16, false},
+    // f32: three products of tf32 parts
+    {4, 64, 16, 4, 64, 64, true},
+    {4, 128, 16, 4, 32, 32, false},
+    {4, 1 << 30, 16, 4, 16, 16, false},
+};
+
+GpuTiles getPreferredTiles(const GpuTarget &target, int64_t columns,
+                           int64_t bytes) {
+  const Row *row = llvm::find_if(rows, [&](const Row &row) {
+    return row.bytes == bytes && columns <= row.columns;
+  });
+  bool isSmall = target.sharedPerMultiprocessor < 128 * KB;
+  return {row->rowsPerWarp, row->warps, isSmall ? row->loopIfSmall : row->loop,
+          /*stages=*/1, row->keepLeft};
+}
+
+} // namespace attentile
