@@ -1,0 +1,31 @@
+// RUN: attentile-opt %s -attn-to-tile=target=sm_90 | FileCheck %s --check-prefix=LARGE
+// RUN: attentile-opt %s -attn-to-tile=target=sm_86 | FileCheck %s --check-prefix=SMALL
+// RUN: attentile-opt %s -attn-to-tile="target=sm_90 tile-sizes=m=32" | FileCheck %s --check-prefix=FORCED
+
+// A head size of 72 is padded to 80; the store drops what is beyond. Where
+// multiprocessors have 100 KB of shared memory, two blocks fit with half the
+// keys. A size that is asked for stays, and the rest fits itself to it.
+// LARGE: tile.resources = #tile.resources<warps = 4, stages = 1, registers = {{[0-9]+}}, shared = 56320, blocks = {{[0-9]+}}, keep_left = true>
+// LARGE: tile.dot {{.*}} : tensor<64x80xbf16, #m_d>, tensor<128x80xbf16, #n_d> -> tensor<64x128xf32, #m_n>
+// LARGE: tile.store {{.*}} : tensor<64x80xf32, #m_e>, tensor<?x72xf32>
+// SMALL: tile.resources = #tile.resources<warps = 4, stages = 1, registers = {{[0-9]+}}, shared = 33792, blocks = 2, keep_left = true>
+// SMALL: tile.dot {{.*}} : tensor<64x80xbf16, #m_d>, tensor<64x80xbf16, #n_d> -> tensor<64x64xf32, #m_n>
+// FORCED: tile.resources = #tile.resources<warps = 2,
+// FORCED: tile.dot {{.*}} : tensor<32x80xbf16, #m_d>, tensor<{{[0-9]+}}x80xbf16, #n_d>
+attn.kernel @attention sizes(%M, %N) indices(%m < M, %d < 72, %n < N, %e < 72)
+    ins(%Q: bf16[M, 72], %K: bf16[N, 72], %V: bf16[N, 72]) outs(%O: f32[M, 72]) {
+  attn.grid step() tile(%m) loop(%n) whole(%d, %e) {
+    %q = attn.read %Q[%m, %d] : tensor<?x72xbf16>
+    %k = attn.read %K[%n, %d] : tensor<?x72xbf16>
+    %v = attn.read %V[%n, %e] : tensor<?x72xbf16>
+    %qf = arith.extf %q : bf16 to f32
+    %kf = arith.extf %k : bf16 to f32
+    %vf = arith.extf %v : bf16 to f32
+    %qk = arith.mulf %qf, %kf : f32
+    %s = attn.reduce sum %qk over(%d) product bf16 : f32
+    %p = math.exp %s : f32
+    %pv = arith.mulf %p, %vf : f32
+    %o = attn.reduce sum %pv over(%n) product bf16 : f32
+    attn.write %o to %O[%m, %e] : f32, tensor<?x72xf32>
+  }
+}
