@@ -15,6 +15,7 @@
 
 #include "NaturalLayouts.h"
 #include "attentile/Mapping/Passes.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace attentile {
@@ -102,7 +103,7 @@ bool isCheap(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op)
     return false;
-  if (isa<arith::ConstantOp, tile::IndexOp>(op))
+  if (isa<arith::ConstantOp, ub::PoisonOp, tile::IndexOp>(op))
     return true;
   auto areCheap = [](OperandRange operands) {
     return llvm::all_of(operands, [](Value operand) {
@@ -201,7 +202,7 @@ LogicalResult Assignment::assign(Operation *op) {
   };
   if (!isAnyTile(op->getOperandTypes()) && !isAnyTile(op->getResultTypes()))
     return success();
-  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+  if (isa<arith::ConstantOp, ub::PoisonOp>(op))
     return success(); // made anew in each layout that it is needed in
   if (auto load = dyn_cast<tile::LoadOp>(op)) {
     assignLoad(load);
@@ -213,6 +214,8 @@ LogicalResult Assignment::assign(Operation *op) {
     SmallVector<StringAttr> over(reduce.getOver().getAsRange<StringAttr>());
     reduce.getResult().setType(
         tile::dropAxes(reduce.getOperand().getType(), over));
+  } else if (auto vote = dyn_cast<tile::VoteOp>(op)) {
+    vote.getOperandMutable().assign(inNatural(vote.getOperand()));
   } else if (isa<tile::IndexOp, tile::BroadcastOp>(op)) {
     setLayout(op->getResult(0), natural.get(tileType(op->getResult(0))));
     sliceOperands(MutableOperandRange(op), op->getResult(0).getType());

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Does: a running sum to which each iteration adds a sum over lanes is kept as
-// a part in each lane, and the lanes are added once, after the loop. Expects:
+// a part in each lane, and the lanes are added once, after the loop; votes on
+// such a sum look at the parts. Expects:
 // warp.kernel as tile-to-warp leaves it. Leaves: no exchange between lanes for
 // such sums in the loop. Does not handle: sums that the loop itself uses
 // otherwise, inits other than 0 and such a sum of the loop before.
@@ -16,6 +17,7 @@
 #include "LaneInvariance.h"
 #include "Warp/Warp.h"
 #include "attentile/Mapping/Passes.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -59,7 +61,11 @@ private:
   SmallVector<std::pair<OpOperand *, Value>> parts;
 };
 
-bool isZero(Value value) { return matchPattern(value, m_AnyZeroFloat()); }
+/// 0, or anything: what a side yields that is not taken.
+bool isZero(Value value) {
+  return matchPattern(value, m_AnyZeroFloat()) ||
+         value.getDefiningOp<ub::PoisonOp>();
+}
 
 bool Recurrence::isInvariant(Value value) {
   return llvm::all_of(
@@ -131,19 +137,23 @@ bool Recurrence::match() {
       inner, [&](Value value) { return llvm::all_of(value.getUses(), isOwn); });
 }
 
-void Recurrence::rewrite() {
-  for (auto [operand, part] : parts) {
-    // The exchange goes with its last use: sum and shuffle in turn.
-    SmallVector<Value> unused{operand->get()};
-    operand->set(part);
-    while (!unused.empty()) {
-      Operation *op = unused.pop_back_val().getDefiningOp();
-      if (!op || !isOpTriviallyDead(op))
-        continue;
-      llvm::append_range(unused, op->getOperands());
-      op->erase();
-    }
+/// Puts a part in place of its sum over lanes; the exchange goes with its last
+/// use, additions and shuffles in turn.
+void takePart(OpOperand &operand, Value part) {
+  SmallVector<Value> unused{operand.get()};
+  operand.set(part);
+  while (!unused.empty()) {
+    Operation *op = unused.pop_back_val().getDefiningOp();
+    if (!op || !isOpTriviallyDead(op))
+      continue;
+    llvm::append_range(unused, op->getOperands());
+    op->erase();
   }
+}
+
+void Recurrence::rewrite() {
+  for (auto [operand, part] : parts)
+    takePart(*operand, part);
 }
 
 /// The sum of a value over lanes.
@@ -155,6 +165,46 @@ Value addLanes(OpBuilder &builder, Location loc, Value value,
     value = arith::AddFOp::create(builder, loc, value, other);
   }
   return value;
+}
+
+// A vote may be stricter than its condition. The sum of n lanes' parts is at
+// most T if each part is at most T / n, which all lanes see for themselves;
+// with n and T powers of two no rounding interferes.
+void compareParts(arith::CmpFOp compare) {
+  std::optional<LaneSum> sum = matchLaneSum(compare.getLhs());
+  FloatAttr limit;
+  DenseFPElementsAttr splat;
+  Value bound = compare.getRhs();
+  if (!sum || compare.getPredicate() != arith::CmpFPredicate::OLE)
+    return;
+  llvm::APFloat value(0.f);
+  if (matchPattern(bound, m_Constant(&limit)))
+    value = limit.getValue();
+  else if (matchPattern(bound, m_Constant(&splat)) && splat.isSplat())
+    value = splat.getSplatValue<llvm::APFloat>();
+  if (!value.isFiniteNonZero() || value.isNegative() ||
+      value.getExactLog2() == INT_MIN)
+    return;
+  // All that sees the comparison must be votes.
+  SmallVector<Operation *> open(compare->getUsers());
+  while (!open.empty()) {
+    Operation *user = open.pop_back_val();
+    if (isa<warp::VoteAllOp>(user))
+      continue;
+    if (!isa<arith::AndIOp, vector::ToElementsOp, vector::FromElementsOp>(user))
+      return;
+    llvm::append_range(open, user->getUsers());
+  }
+  OpBuilder builder(compare);
+  value = scalbn(value, -int(sum->masks.size()),
+                 llvm::APFloat::rmNearestTiesToEven);
+  TypedAttr attr = FloatAttr::get(
+      cast<FloatType>(getElementTypeOrSelf(bound.getType())), value);
+  if (auto type = dyn_cast<VectorType>(bound.getType()))
+    attr = DenseElementsAttr::get(type, Attribute(attr));
+  takePart(compare.getLhsMutable(), sum->part);
+  compare.getRhsMutable().assign(
+      arith::ConstantOp::create(builder, compare.getLoc(), attr));
 }
 
 void deferSums(scf::ForOp loop) {
@@ -186,6 +236,10 @@ void deferSums(scf::ForOp loop) {
 struct WarpDeferSums : impl::WarpDeferSumsBase<WarpDeferSums> {
   void runOnOperation() override {
     getOperation()->walk([](warp::KernelOp kernel) {
+      SmallVector<arith::CmpFOp> comparisons;
+      kernel->walk(
+          [&](arith::CmpFOp compare) { comparisons.push_back(compare); });
+      llvm::for_each(comparisons, compareParts);
       // In order: a loop goes on with what the one before it has left.
       kernel->walk<WalkOrder::PreOrder>(
           [](scf::ForOp loop) { deferSums(loop); });

@@ -108,6 +108,24 @@ def TileVerifyLayouts : Pass<"tile-verify-layouts"> {
   }];
 }
 
+def TileNarrowBranches : Pass<"tile-narrow-branches"> {
+  let summary = "rounds in a branch what is rounded behind it";
+  let description = [{
+    The guard hands the probabilities from either of its sides to the product,
+    which rounds them. Rounded on both sides, they take half the registers
+    while the branches join.
+
+    ```mlir
+    // before                                    // after
+    %p = scf.if %fast -> (tensor<..xf32>) {      %q = scf.if %fast -> (tensor<..xbf16>) {
+      scf.yield %p0                                %q0 = arith.truncf %p0
+    } else { ... }                                 scf.yield %q0
+    %q = arith.truncf %p                         } else { ... }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::ub::UBDialect"];
+}
+
 def TileToWarp : Pass<"tile-to-warp"> {
   let summary = "tiles to what each thread does";
   let description = [{

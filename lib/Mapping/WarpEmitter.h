@@ -21,6 +21,7 @@
 
 #include "Warp/Warp.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -44,7 +45,9 @@ private:
   mlir::LogicalResult emitIf(mlir::scf::IfOp branch);
   mlir::LogicalResult emitElementwise(mlir::Operation *op);
   mlir::LogicalResult emitConstant(mlir::arith::ConstantOp constant);
+  mlir::LogicalResult emitPoison(mlir::ub::PoisonOp poison);
   mlir::LogicalResult emitRef(tile::RefOp ref);
+  mlir::LogicalResult emitVote(tile::VoteOp vote);
   mlir::LogicalResult moveRegion(mlir::Block &from, mlir::Block &to);
 
   // EmitRegisters.cpp: moves that stay within a thread.

@@ -1,4 +1,4 @@
-// RUN: attentile-opt %s --warp-defer-sums | FileCheck %s
+// RUN: attentile-opt %s --warp-defer-sums --cse | FileCheck %s
 
 tile.program @p sizes(%N) ins(%X: f32[N]) outs(%Y: f32[N]) {
   %c0 = arith.constant 0 : index
@@ -98,5 +98,31 @@ tile.program @p sizes(%N) ins(%X: f32[N]) outs(%Y: f32[N]) {
       scf.yield %y, %z : f32, f32
     }
     warp.store %r#1, %Y[%lane] : f32, tensor<?xf32>
+  }
+  // A vote on the sum of four lanes: each looks at its own part, against a quarter.
+  // CHECK-LABEL: warp.kernel @vote
+  // CHECK: %[[T:.*]] = warp.load
+  // CHECK-NOT: warp.shuffle_xor
+  // CHECK: %[[QUARTER:.*]] = arith.constant 8.192000e+03 : f32
+  // CHECK: arith.cmpf ole, %[[T]], %[[QUARTER]]
+  // The comparison is also stored: it must be exact.
+  // CHECK: %[[SUM:.*]] = arith.addf
+  // CHECK: arith.cmpf ole, %[[SUM]],
+  warp.kernel @vote grid() warps(1) {
+    %lane = warp.lane_id : index
+    %limit = arith.constant 32768.0 : f32
+    %t = warp.load %X[%lane] : tensor<?xf32> -> f32
+    %t1 = warp.shuffle_xor %t, 1 : f32
+    %t2 = arith.addf %t, %t1 : f32
+    %t3 = warp.shuffle_xor %t2, 2 : f32
+    %t4 = arith.addf %t2, %t3 : f32
+    %small = arith.cmpf ole, %t4, %limit : f32
+    %all = warp.vote_all %small
+    %u1 = warp.shuffle_xor %t, 4 : f32
+    %u2 = arith.addf %t, %u1 : f32
+    %exact = arith.cmpf ole, %u2, %limit : f32
+    %both = arith.andi %all, %exact : i1
+    %f = arith.uitofp %both : i1 to f32
+    warp.store %f, %Y[%lane] : f32, tensor<?xf32>
   }
 }
