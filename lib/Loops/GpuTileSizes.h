@@ -30,7 +30,8 @@ struct GpuUse {
 /// statistics of each 16 rows, and what addresses and operands on their way
 /// take. Measured kernels are within 15 % (d 64, 4 x 32 rows, 64 keys: 240 for
 /// 242; d 128, 4 x 16, 128 keys: 232 for 242; d 128, 4 x 16, 64 keys: 184 for
-/// 168). Shared memory is exact: every loaded factor, rows swizzled or padded.
+/// 168). Shared memory is that of every loaded factor, rows swizzled or padded;
+/// buffers that are not needed at the same time may later share some of it.
 class GpuModel {
 public:
   GpuModel(attn::GridOp grid, attn::AxesAnalysis &axes);

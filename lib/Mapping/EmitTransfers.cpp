@@ -14,6 +14,7 @@
 
 #include "TensorAccess.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 
@@ -214,6 +215,40 @@ LogicalResult WarpEmitter::emitLoad(tile::LoadOp load) {
   return success();
 }
 
+/// Whether an earlier load of a block has no use from `now` on.
+static bool isReadBefore(tile::LoadOp earlier, Operation *now) {
+  return llvm::all_of(earlier->getUsers(), [&](Operation *user) {
+    Operation *inBlock = now->getBlock()->findAncestorOpInBlock(*user);
+    return inBlock && inBlock->isBeforeInBlock(now);
+  });
+}
+
+/// Where a kernel has room for one factor of a loop at a time (`tile.resources`
+/// with stages = 0): the buffer of earlier loads of this iteration that have
+/// been read. Null if there is none.
+static Value findBufferInTurn(tile::LoadOp load,
+                              function_ref<Value(Value)> bufferOf) {
+  auto kernel = load->getParentOfType<tile::KernelOp>();
+  auto resources = kernel->getAttrOfType<tile::ResourcesAttr>("tile.resources");
+  if (!resources || resources.getStages() != 0 ||
+      !load->getParentOfType<scf::ForOp>())
+    return {};
+  llvm::MapVector<Value, bool> isFree;
+  for (auto earlier : load->getBlock()->getOps<tile::LoadOp>()) {
+    if (earlier == load)
+      break;
+    if (earlier.getType() != load.getType())
+      continue;
+    bool isRead = isReadBefore(earlier, load);
+    auto [entry, isNew] = isFree.insert({bufferOf(earlier), isRead});
+    entry->second &= isRead;
+  }
+  for (auto [buffer, free] : isFree)
+    if (free)
+      return buffer;
+  return {};
+}
+
 LogicalResult WarpEmitter::emitLoadToShared(tile::LoadOp load) {
   TensorAccess access(*this, load.getTensor(), load.getIndices(),
                       load.getType());
@@ -222,7 +257,9 @@ LogicalResult WarpEmitter::emitLoadToShared(tile::LoadOp load) {
     return load.emitError("expected a window of consecutive indices to copy "
                           "into shared memory, got ")
            << load.getType();
-  Value buffer = makeBuffer(cast<RankedTensorType>(load.getType()));
+  Value buffer = findBufferInTurn(load, [&](Value tile) { return get(tile); });
+  if (!buffer)
+    buffer = makeBuffer(cast<RankedTensorType>(load.getType()));
   auto type = cast<warp::BufferType>(buffer.getType());
   int64_t chunk = 16 / warp::getElementBytes(type.getElementType());
   bool byElement = dims.back() != int64_t(load.getIndices().size()) - 1 ||

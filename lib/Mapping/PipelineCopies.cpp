@@ -375,6 +375,11 @@ struct WarpPipelineCopies : impl::WarpPipelineCopiesBase<WarpPipelineCopies> {
       return signalPassFailure();
     }
     getOperation()->walk([&](warp::KernelOp kernel) {
+      // One buffer for all factors in turn: none may be requested ahead.
+      auto resources =
+          kernel->getAttrOfType<tile::ResourcesAttr>("tile.resources");
+      if (resources && resources.getStages() == 0)
+        return;
       SmallVector<Block *> blocks;
       kernel->walk<WalkOrder::PostOrder>(
           [&](Block *block) { blocks.push_back(block); });
