@@ -43,6 +43,19 @@ Value WarpEmitter::combine(attn::ReduceKind kind, Value a, Value b) {
   llvm_unreachable("unknown reduction");
 }
 
+Value WarpEmitter::combineAll(attn::ReduceKind kind,
+                              SmallVector<Value> values) {
+  while (values.size() > 1) {
+    SmallVector<Value> half;
+    for (size_t i = 0; i + 1 < values.size(); i += 2)
+      half.push_back(combine(kind, values[i], values[i + 1]));
+    if (values.size() % 2)
+      half.push_back(values.back());
+    values = std::move(half);
+  }
+  return values.front();
+}
+
 LogicalResult WarpEmitter::emitReduce(tile::ReduceOp reduce) {
   RankedTensorType type = reduce.getOperand().getType();
   auto fragment = tile::getFragment(type);
@@ -58,7 +71,7 @@ LogicalResult WarpEmitter::emitReduce(tile::ReduceOp reduce) {
       kept.push_back(i);
   tile::Layout result = layout.slice(kept);
 
-  // Within the thread: a tree, for it has the least dependent steps.
+  // Within the thread.
   SmallVector<SmallVector<Value>> groups(result.registers());
   for (auto [reg, element] :
        llvm::enumerate(elements(get(reduce.getOperand())))) {
@@ -68,17 +81,8 @@ LogicalResult WarpEmitter::emitReduce(tile::ReduceOp reduce) {
     groups[result.placeOf(part).reg].push_back(element);
   }
   SmallVector<Value> partial;
-  for (SmallVector<Value> &group : groups) {
-    while (group.size() > 1) {
-      SmallVector<Value> half;
-      for (size_t i = 0; i + 1 < group.size(); i += 2)
-        half.push_back(combine(reduce.getKind(), group[i], group[i + 1]));
-      if (group.size() % 2)
-        half.push_back(group.back());
-      group = std::move(half);
-    }
-    partial.push_back(group.front());
-  }
+  for (SmallVector<Value> &group : groups)
+    partial.push_back(combineAll(reduce.getKind(), std::move(group)));
   Value vector = fromElements(partial);
 
   SmallVector<tile::Digit> overWarps;
@@ -100,6 +104,16 @@ LogicalResult WarpEmitter::emitReduce(tile::ReduceOp reduce) {
     vector = reduceOverWarps(reduce.getKind(), vector, overWarps);
   // A tile's layout is that slice, as tile.reduce's verifier has checked.
   set(reduce, kept.empty() ? elements(vector).front() : vector);
+  return success();
+}
+
+/// The rows of a warp decide together.
+LogicalResult WarpEmitter::emitVote(tile::VoteOp vote) {
+  Value operand = get(vote.getOperand());
+  Value all = isa<VectorType>(operand.getType())
+                  ? combineAll(attn::ReduceKind::All, elements(operand))
+                  : operand;
+  set(vote, warp::VoteAllOp::create(builder, loc, all));
   return success();
 }
 

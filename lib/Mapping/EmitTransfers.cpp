@@ -98,7 +98,8 @@ TensorAccess::TensorAccess(WarpEmitter &emitter, Value tensor,
     made.isConsecutive = first != index;
     made.first = first;
     if (made.axes.empty() || made.isConsecutive) {
-      inBounds.push_back(isInside(dim, first, count));
+      inBounds.push_back(isInside(dim, first, count) ||
+                         tile::isInside(tensor, dim, index));
       made.base = emitter.get(first);
       // Of this thread, where each has elements of its own.
       if (made.isConsecutive && layout.rank() != 0)

@@ -60,6 +60,10 @@ private:
 
   // EmitReductions.cpp
   mlir::LogicalResult emitReduce(tile::ReduceOp reduce);
+  mlir::LogicalResult emitVote(tile::VoteOp vote);
+  /// All of `values` combined; a tree, for it has the least dependent steps.
+  mlir::Value combineAll(attn::ReduceKind kind,
+                         llvm::SmallVector<mlir::Value> values);
   mlir::Value combine(attn::ReduceKind kind, mlir::Value a, mlir::Value b);
   /// Combines what warps that differ in `digits` hold, each of them in the
   /// same order; all get the result.

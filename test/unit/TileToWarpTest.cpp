@@ -32,6 +32,8 @@ const char *kToTiles =
     "canonicalize,cse,tile-fuse-online-softmax,canonicalize,cse,"
     "tile-skip-masked-blocks,canonicalize,cse,tile-fold-exp2,canonicalize,cse,"
     "loop-invariant-code-motion";
+const char *kGuard = ",tile-peel-tails,canonicalize,cse,tile-guard-softmax,"
+                     "canonicalize,cse,loop-invariant-code-motion";
 const char *kToWarps = "tile-partition-warps{%s},tile-assign-layouts,"
                        "tile-verify-layouts,tile-to-warp,canonicalize,cse";
 
@@ -42,6 +44,7 @@ struct KernelCase {
   std::string tiles = "m=64,n=32";
   std::string partition = "";
   std::string behind = ",warp-pipeline-copies,warp-allocate-shared";
+  bool guard = false;
 };
 
 std::string readExample(llvm::StringRef name) {
@@ -65,7 +68,8 @@ TileFile compile(const KernelCase &run) {
                                         "E=" + std::to_string(run.E),
                                         std::string("T=") + run.type});
   EXPECT_TRUE(file);
-  EXPECT_TRUE(file.run(format(kToTiles, run.tiles)));
+  EXPECT_TRUE(
+      file.run(format(kToTiles, run.tiles) + (run.guard ? kGuard : "")));
   return file;
 }
 
@@ -131,6 +135,18 @@ TEST(TileToWarp, splitReducedAxis) {
   for (const char *example : {"02-causal", "07-column-sums"})
     expectSame({example, "bf16", 32, 64, "m=32,n=64", "split=reduced"});
   expectSame({"02-causal", "f32", 16, 32, "m=32,n=32", "split=reduced"});
+}
+
+TEST(TileToWarp, guardedSoftmax) {
+  for (const char *type : {"bf16", "f32"})
+    for (const char *example : {"01-attention", "02-causal", "05-soft-cap"}) {
+      KernelCase run{example, type, 16, 32, "m=64,n=16"};
+      run.guard = true;
+      expectSame(run);
+    }
+  KernelCase split{"02-causal", "bf16", 16, 32, "m=32,n=32", "split=reduced"};
+  split.guard = true;
+  expectSame(split);
 }
 
 TEST(DeferSums, lanesMeetAfterTheLoop) {
