@@ -95,7 +95,7 @@ def TileAssignLayouts : Pass<"tile-assign-layouts"> {
     }
     ```
   }];
-  let dependentDialects = ["::attentile::tile::TileDialect", "::mlir::arith::ArithDialect"];
+  let dependentDialects = ["::attentile::tile::TileDialect", "::mlir::arith::ArithDialect", "::mlir::ub::UBDialect"];
 }
 
 def TileVerifyLayouts : Pass<"tile-verify-layouts"> {
@@ -159,7 +159,7 @@ def TileToWarp : Pass<"tile-to-warp"> {
     ```
   }];
   let dependentDialects = ["::attentile::warp::WarpDialect", "::mlir::arith::ArithDialect",
-    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+    "::mlir::scf::SCFDialect", "::mlir::ub::UBDialect", "::mlir::vector::VectorDialect"];
 }
 
 def WarpDeferSums : Pass<"warp-defer-sums"> {

@@ -16,6 +16,7 @@
 #include "WarpEmitter.h"
 #include "attentile/Mapping/Passes.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <limits>
 
@@ -151,6 +152,13 @@ LogicalResult WarpEmitter::emitConstant(arith::ConstantOp constant) {
   return success();
 }
 
+/// What a branch leaves open.
+LogicalResult WarpEmitter::emitPoison(ub::PoisonOp poison) {
+  set(poison, ub::PoisonOp::create(builder, loc, convertType(poison.getType()),
+                                   poison.getValue()));
+  return success();
+}
+
 LogicalResult WarpEmitter::emitRef(tile::RefOp ref) {
   Value operand = get(ref.getOperand());
   Type type = operand.getType();
@@ -224,12 +232,13 @@ Value WarpEmitter::get(Value value) {
   if (Value emitted = mapping.lookupOrNull(value))
     return emitted;
   // A constant tile of the program, outside the kernel.
-  auto constant = value.getDefiningOp<arith::ConstantOp>();
-  if (!constant || !tile::isTile(value.getType()))
+  Operation *constant = value.getDefiningOp();
+  if (!isa_and_nonnull<arith::ConstantOp, ub::PoisonOp>(constant) ||
+      !tile::isTile(value.getType()))
     return value;
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointAfter(lastAtTop);
-  if (failed(emitConstant(constant)))
+  if (failed(emit(constant)))
     return value;
   lastAtTop = mapping.lookup(value).getDefiningOp();
   return mapping.lookup(value);

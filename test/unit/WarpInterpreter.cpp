@@ -10,6 +10,7 @@
 #include "SharedMemory.h"
 #include "Warp/Warp.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
@@ -177,6 +178,12 @@ private:
                 result.at(t) = isa<warp::VoteAllOp>(*vote) ? all : any;
               }
               return set(vote.getResult(), std::move(result));
+            })
+            .Case([&](ub::PoisonOp poison) {
+              Registers result(widthOf(poison.getType()), threads);
+              for (double &x : result.data)
+                x = std::numeric_limits<double>::quiet_NaN();
+              return set(poison.getResult(), std::move(result));
             })
             .Case([&](warp::CommitGroupOp) {
               forActive([&](int t) { memory->commitGroup(t); });
