@@ -108,6 +108,7 @@ void GpuModel::addFactor(Value factor, bool isLeft, int64_t bytes) {
 void GpuModel::addProduct(attn::ReduceOp reduction, Value lhs, Value rhs) {
   int64_t bytes = bytesOf(*reduction.getProduct());
   productBytes = std::max(productBytes, bytes);
+  leastBytes = std::min(leastBytes, bytes);
   attn::Axes row = axes.setOf(rowAxis);
   attn::Axes ofLhs = axes.of(lhs);
   ofLhs &= row;
@@ -165,7 +166,7 @@ GpuUse GpuModel::use(const llvm::DenseMap<Value, int64_t> &sizes,
                      kRegistersPerRowBlock * rowBlocks + kOtherRegisters +
                      (productBytes == 4 ? kSplitRegisters : 0);
 
-  int64_t inTurn = 0; // of tiles that share a buffer
+  llvm::SmallDenseSet<std::pair<int64_t, int64_t>> inTurn; // shapes
   for (const Shared &factor : factors) {
     SmallVector<int64_t> shape;
     for (Value axis : order)
@@ -176,12 +177,11 @@ GpuUse GpuModel::use(const llvm::DenseMap<Value, int64_t> &sizes,
     int64_t bytes = shape.front() * pitch * factor.bytes;
     if (!factor.isLooped)
       result.shared += bytes;
-    else if (stages == 0)
-      inTurn = std::max(inTurn, bytes);
-    else
+    else if (stages != 0)
       result.shared += bytes * stages;
+    else if (inTurn.insert({shape.front(), shape.back()}).second)
+      result.shared += bytes;
   }
-  result.shared += inTurn;
   return result;
 }
 

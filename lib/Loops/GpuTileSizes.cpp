@@ -147,8 +147,10 @@ std::optional<Candidate> Chooser::find(const RequestedSizes &requests,
   tiles.stages = stages;
   for (int64_t rowsPerWarp : {16, 32})
     for (int64_t warps : {1, 2, 4, 8})
-      for (int64_t loop : {16, 32, 48, 64, 96, 128})
+      for (int64_t loop : {8, 16, 32, 48, 64, 96, 128})
         for (bool keepLeft : {false, true}) {
+          if (loop < kGranularity && !model.isAllF32())
+            continue;
           tiles.rowsPerWarp = rowsPerWarp;
           tiles.warps = warps;
           tiles.loop = loop;

@@ -42,6 +42,10 @@ public:
   /// Of the products' factors; 4 without products.
   int64_t elementBytes() const { return productBytes ? productBytes : 4; }
 
+  /// Whether every product is of f32: they take 8 of the reduced axis at a
+  /// time, others 16.
+  bool isAllF32() const { return hasProducts() && leastBytes == 4; }
+
   GpuUse use(const llvm::DenseMap<mlir::Value, int64_t> &sizes,
              int64_t rowWarps, bool keepLeft, int64_t stages) const;
 
@@ -66,7 +70,7 @@ private:
   attn::AxesAnalysis &axes;
   attn::Axes steps, loops;
   mlir::Value rowAxis;
-  int64_t productBytes = 0;
+  int64_t productBytes = 0, leastBytes = 4;
   llvm::SmallVector<mlir::Value> order; ///< tile, loop, whole axes
   llvm::SmallVector<Held> accumulators, scores, lefts, others;
   llvm::SmallVector<Shared> factors;

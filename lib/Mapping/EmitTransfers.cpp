@@ -224,6 +224,15 @@ static bool isReadBefore(tile::LoadOp earlier, Operation *now) {
   });
 }
 
+/// Whether tiles fit the same buffer, whatever their axes' names.
+static bool haveOneShape(Type a, Type b) {
+  tile::SharedAttr layout = tile::getShared(a);
+  return layout && layout == tile::getShared(b) &&
+         tile::getElementType(a) == tile::getElementType(b) &&
+         cast<RankedTensorType>(a).getShape() ==
+             cast<RankedTensorType>(b).getShape();
+}
+
 /// Where a kernel has room for one factor of a loop at a time (`tile.resources`
 /// with stages = 0): the buffer of earlier loads of this iteration that have
 /// been read. Null if there is none.
@@ -238,7 +247,7 @@ static Value findBufferInTurn(tile::LoadOp load,
   for (auto earlier : load->getBlock()->getOps<tile::LoadOp>()) {
     if (earlier == load)
       break;
-    if (earlier.getType() != load.getType())
+    if (!haveOneShape(earlier.getType(), load.getType()))
       continue;
     bool isRead = isReadBefore(earlier, load);
     auto [entry, isNew] = isFree.insert({bufferOf(earlier), isRead});
