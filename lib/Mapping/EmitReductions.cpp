@@ -107,7 +107,8 @@ LogicalResult WarpEmitter::emitReduce(tile::ReduceOp reduce) {
   return success();
 }
 
-/// The rows of a warp decide together.
+/// The rows of a warp decide together: all of its lanes have a row or a copy of
+/// one, and no other warp has them, or one that holds the same values does.
 LogicalResult WarpEmitter::emitVote(tile::VoteOp vote) {
   Value operand = get(vote.getOperand());
   Value all = isa<VectorType>(operand.getType())

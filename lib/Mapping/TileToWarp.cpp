@@ -64,7 +64,6 @@ LogicalResult WarpEmitter::emit(Operation *op) {
       .Case([&](arith::ConstantOp constant) { return emitConstant(constant); })
       .Case([&](ub::PoisonOp poison) { return emitPoison(poison); })
       .Case([&](tile::RefOp ref) { return emitRef(ref); })
-      .Case([&](tile::VoteOp vote) { return emitVote(vote); })
       .Case([&](tile::IndexOp index) { return emitIndex(index); })
       .Case([&](tile::BroadcastOp op) { return emitBroadcast(op); })
       .Case([&](tile::ReduceOp reduce) { return emitReduce(reduce); })
@@ -172,22 +171,6 @@ LogicalResult WarpEmitter::emitRef(tile::RefOp ref) {
   Value unseen = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ,
                                        operand, lowest);
   set(ref, arith::SelectOp::create(builder, loc, unseen, splat(0), operand));
-  return success();
-}
-
-LogicalResult WarpEmitter::emitPoison(ub::PoisonOp poison) {
-  set(poison,
-      ub::PoisonOp::create(builder, loc, convertType(poison.getType())));
-  return success();
-}
-
-/// The rows of a warp decide together: all of its lanes have a row or a copy of
-/// one, and no other warp has them, or one that holds the same values does.
-LogicalResult WarpEmitter::emitVote(tile::VoteOp vote) {
-  Value own;
-  for (Value element : elements(get(vote.getOperand())))
-    own = own ? combine(attn::ReduceKind::All, own, element) : element;
-  set(vote, warp::VoteAllOp::create(builder, loc, own));
   return success();
 }
 

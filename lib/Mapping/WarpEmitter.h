@@ -47,7 +47,6 @@ private:
   mlir::LogicalResult emitConstant(mlir::arith::ConstantOp constant);
   mlir::LogicalResult emitPoison(mlir::ub::PoisonOp poison);
   mlir::LogicalResult emitRef(tile::RefOp ref);
-  mlir::LogicalResult emitVote(tile::VoteOp vote);
   mlir::LogicalResult moveRegion(mlir::Block &from, mlir::Block &to);
 
   // EmitRegisters.cpp: moves that stay within a thread.
