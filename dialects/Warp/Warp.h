@@ -7,6 +7,7 @@
 #ifndef ATTENTILE_DIALECTS_WARP_WARP_H
 #define ATTENTILE_DIALECTS_WARP_WARP_H
 
+#include "Tile/Layout.h"
 #include "Tile/Tile.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Interfaces/InferIntRangeInterface.h"
@@ -32,6 +33,13 @@ int64_t getNumRegisters(mlir::Type type);
 
 /// What one element takes in memory: whole bytes, i1 one, index eight.
 int64_t getElementBytes(mlir::Type element);
+
+/// The layout of a buffer of two dimensions.
+tile::SharedLayout getSharedLayout(BufferType type);
+
+/// The bytes of one stage of a buffer, a multiple of 128, and of all.
+int64_t getStageBytes(BufferType type);
+int64_t getBufferBytes(BufferType type);
 
 } // namespace attentile::warp
 

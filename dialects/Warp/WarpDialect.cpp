@@ -62,6 +62,15 @@ LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expected a buffer of f32, f16, bf16, index or "
                           "integers, got "
                        << element;
+  auto shared = dyn_cast<tile::SharedAttr>(layout);
+  if (!shared)
+    return emitError() << "expected a layout #tile.shared<...>, got " << layout;
+  if (shape.size() > 2)
+    return emitError() << "expected 1 or 2 dimensions, got " << shape.size();
+  if (shape.size() == 2)
+    if (std::optional<std::string> problem = shared.getLayout().findProblem(
+            shape.back(), getElementBytes(element)))
+      return emitError() << *problem;
   if (stages < 0)
     return emitError() << "expected 0 or more stages, got " << stages;
   return success();
@@ -81,6 +90,21 @@ int64_t getElementBytes(Type element) {
   return element.isIndex()
              ? 8
              : llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+}
+
+tile::SharedLayout getSharedLayout(BufferType type) {
+  return cast<tile::SharedAttr>(type.getLayout()).getLayout();
+}
+
+int64_t getStageBytes(BufferType type) {
+  int64_t elements = type.getShape().front();
+  if (type.getRank() == 2)
+    elements *= getSharedLayout(type).pitch;
+  return llvm::alignTo(elements * getElementBytes(type.getElementType()), 128);
+}
+
+int64_t getBufferBytes(BufferType type) {
+  return std::max<int64_t>(type.getStages(), 1) * getStageBytes(type);
 }
 
 } // namespace attentile::warp

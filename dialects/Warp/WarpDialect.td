@@ -35,8 +35,8 @@ def Warp_BufferType : TypeDef<Warp_Dialect, "Buffer"> {
     `warp.stage` takes one; only a buffer without stages can be read or written.
 
     ```mlir
-    !warp.buffer<64x128xbf16, #tile.shared<pitch 128, chunk 8, period 8>>
-    !warp.buffer<64x128xbf16, #tile.shared<pitch 128, chunk 8, period 8>, stages = 2>
+    !warp.buffer<64x128xbf16, #tile.shared<pitch = 128, chunk = 8, period = 8>>
+    !warp.buffer<64x128xbf16, #tile.shared<pitch = 128, chunk = 8, period = 8>, stages = 2>
     ```
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType,

@@ -87,9 +87,8 @@ LogicalResult KernelOp::verify() {
            << getBody().getNumArguments();
   if (getWarps() < 1 || getWarps() > 32)
     return emitOpError("expected 1 to 32 warps, got ") << getWarps();
-  if (getSharedBytes().value_or(0) < 0)
-    return emitOpError("expected 0 or more shared bytes, got ")
-           << *getSharedBytes();
+  if (int64_t bytes = getSharedBytes().value_or(0); bytes < 0)
+    return emitOpError("expected 0 or more shared bytes, got ") << bytes;
   return success();
 }
 
@@ -101,11 +100,15 @@ static ConstantIntRanges rangeUpTo(uint64_t last) {
   return ConstantIntRanges::fromSigned(APInt(64, 0), APInt(64, last));
 }
 
-void KernelOp::inferResultRanges(ArrayRef<ConstantIntRanges>,
+void KernelOp::inferResultRanges(ArrayRef<ConstantIntRanges> bounds,
                                  SetIntRangeFn setRange) {
-  // The runtime refuses grids of more cells.
-  for (BlockArgument id : getBody().getArguments())
-    setRange(id, rangeUpTo((uint64_t(1) << 31) - 1));
+  // The runtime refuses grids of more cells than 2^31 - 1.
+  for (auto [id, bound] : llvm::zip_equal(getBody().getArguments(), bounds)) {
+    uint64_t last = (uint64_t(1) << 31) - 2;
+    if (bound.smax().isStrictlyPositive())
+      last = std::min(last, bound.smax().getZExtValue() - 1);
+    setRange(id, rangeUpTo(last));
+  }
 }
 
 /// The warps of the kernel that `op` is in; the most there can be outside one.

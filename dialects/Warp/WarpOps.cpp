@@ -143,9 +143,8 @@ LogicalResult CopyAsyncOp::verify() {
 }
 
 LogicalResult WaitGroupOp::verify() {
-  if (getPending() < 0)
-    return emitOpError("expected 0 or more pending groups, got ")
-           << getPending();
+  if (int64_t pending = getPending(); pending < 0)
+    return emitOpError("expected 0 or more pending groups, got ") << pending;
   return success();
 }
 

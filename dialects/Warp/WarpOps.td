@@ -30,7 +30,9 @@ def Warp_KernelOp : Warp_Op<"kernel", [NoTerminator, SingleBlock,
     varying fastest, each in [0, 2^31). Bounds are values of the enclosing
     program; tensors, sizes and scalars are the program's arguments, and other
     values of the program may be used where they come from sizes and scalars.
-    `shared_bytes` is what its buffers take, once they have offsets.
+    `shared_bytes` is what its buffers take, once they have offsets. `otherwise`
+    names the kernel that is launched instead where a tensor's strides or
+    alignment are not what this one asks for.
 
     ```mlir
     warp.kernel @causal_0 grid(%b < %B, %h < %H, %i < %blocks) warps(4) {
@@ -39,7 +41,7 @@ def Warp_KernelOp : Warp_Op<"kernel", [NoTerminator, SingleBlock,
     ```
   }];
   let arguments = (ins StrAttr:$name, StrArrayAttr:$ids, Variadic<Index>:$bounds, I64Attr:$warps,
-    OptionalAttr<I64Attr>:$shared_bytes);
+    OptionalAttr<I64Attr>:$shared_bytes, OptionalAttr<StrAttr>:$otherwise);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -93,7 +95,7 @@ def Warp_AllocOp : Warp_Op<"alloc", [HasParent<"KernelOp">]> {
     memory, a multiple of 128; buffers whose lives do not overlap may share.
 
     ```mlir
-    %k = warp.alloc : !warp.buffer<64x128xbf16, #tile.shared<pitch 128, chunk 8, period 8>, stages = 2>
+    %k = warp.alloc : !warp.buffer<64x128xbf16, #tile.shared<pitch = 128, chunk = 8, period = 8>, stages = 2>
     ```
   }];
   let arguments = (ins OptionalAttr<I64Attr>:$offset);
@@ -109,7 +111,7 @@ def Warp_StageOp : Warp_Op<"stage", [Pure, TypesMatchWith<"result is one stage",
     The index is uniform, from 0 to stages - 1.
 
     ```mlir
-    %k1 = warp.stage %k[%i] : !warp.buffer<64x128xbf16, #tile.shared<pitch 128, chunk 8, period 8>, stages = 2>
+    %k1 = warp.stage %k[%i] : !warp.buffer<64x128xbf16, #tile.shared<pitch = 128, chunk = 8, period = 8>, stages = 2>
     ```
   }];
   let arguments = (ins Warp_BufferType:$buffer, Index:$index);
@@ -144,7 +146,7 @@ def Warp_StoreSharedOp : Warp_Op<"store_shared", [AttrSizedOperandSegments]> {
 
     ```mlir
     warp.store_shared %x, %k[%row, %col] : vector<2xf32>, !warp.buffer<64x64xf32, #tile.shared<pitch 64, chunk 8, period 8>>
-    warp.store_shared %s, %part[%w] if %first : f32, !warp.buffer<4xf32, #tile.shared<pitch 4>>
+    warp.store_shared %s, %part[%w] if %first : f32, !warp.buffer<4xf32, #tile.shared<pitch = 4, chunk = 4>>
     ```
   }];
   let arguments = (ins Warp_ScalarOrFragment:$value, Arg<Warp_BufferType, "", [MemWrite]>:$buffer,
@@ -180,7 +182,7 @@ def Warp_CopyAsyncOp : Warp_Op<"copy_async"> {
 
     ```mlir
     warp.copy_async %K[%b, %h, %n, %c0] dims [2, 3] to %k {in_bounds = array<i1: false, false, false, true>}
-      : tensor<?x?x?x128xbf16>, !warp.buffer<64x128xbf16, #tile.shared<pitch 128, chunk 8, period 8>>
+      : tensor<?x?x?x128xbf16>, !warp.buffer<64x128xbf16, #tile.shared<pitch = 128, chunk = 8, period = 8>>
     ```
   }];
   let arguments = (ins Arg<AnyRankedTensor, "", [MemRead]>:$tensor, Variadic<Index>:$indices,
@@ -256,7 +258,7 @@ def Warp_LdmatrixOp : Warp_Op<"ldmatrix"> {
 
     ```mlir
     %v = warp.ldmatrix %b[%row, %col] num 4 order rows transpose
-      : !warp.buffer<64x128xbf16, #tile.shared<pitch 128, chunk 8, period 8>> -> vector<8xbf16>
+      : !warp.buffer<64x128xbf16, #tile.shared<pitch = 128, chunk = 8, period = 8>> -> vector<8xbf16>
     ```
   }];
   let arguments = (ins Arg<Warp_BufferType, "", [MemRead]>:$buffer, Index:$row, Index:$col, I64Attr:$num,

@@ -18,7 +18,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ExpandMath.h"
+#include "attentile/ExpandMath.h"
 
 using namespace mlir;
 using arith::CmpFPredicate;

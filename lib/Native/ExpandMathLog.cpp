@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ExpandMath.h"
+#include "attentile/ExpandMath.h"
 
 using namespace mlir;
 using arith::CmpFPredicate;

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ExpandMath.h"
+#include "attentile/ExpandMath.h"
 
 using namespace mlir;
 using arith::CmpFPredicate;

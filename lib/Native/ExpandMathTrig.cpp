@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ExpandMath.h"
+#include "attentile/ExpandMath.h"
 
 using namespace mlir;
 

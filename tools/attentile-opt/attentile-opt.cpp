@@ -10,6 +10,7 @@
 #include "Warp/Warp.h"
 #include "attentile/Loops/Passes.h"
 #include "attentile/Mapping/Passes.h"
+#include "attentile/NVVM/Passes.h"
 #include "attentile/Native/Passes.h"
 #include "attentile/Native/Pipeline.h"
 #include "mlir/InitAllDialects.h"
@@ -28,6 +29,8 @@ int main(int argc, char **argv) {
   attentile::registerAttentileMappingPasses();
   attentile::registerAttentileNativePasses();
   attentile::registerNativePipelines();
+  attentile::registerAttentileNVVMPasses();
+  attentile::registerNVVMPipelines();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "attentile's optimizer\n", registry));
 }

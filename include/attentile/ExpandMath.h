@@ -10,10 +10,10 @@
 // densely over every range of exponents.
 //
 //===----------------------------------------------------------------------===//
-#ifndef ATTENTILE_LIB_NATIVE_EXPANDMATH_H
-#define ATTENTILE_LIB_NATIVE_EXPANDMATH_H
+#ifndef ATTENTILE_EXPANDMATH_H
+#define ATTENTILE_EXPANDMATH_H
 
-#include "Lanes.h"
+#include "attentile/Lanes.h"
 
 namespace attentile::native {
 

@@ -9,8 +9,8 @@
 // operation, on scalars or on vectors of any shape alike.
 //
 //===----------------------------------------------------------------------===//
-#ifndef ATTENTILE_LIB_NATIVE_LANES_H
-#define ATTENTILE_LIB_NATIVE_LANES_H
+#ifndef ATTENTILE_LANES_H
+#define ATTENTILE_LANES_H
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

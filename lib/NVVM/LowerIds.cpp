@@ -1,0 +1,262 @@
+//===- LowerIds.cpp - a kernel's function, its blocks and threads ---------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelLowering.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace attentile::nvvm {
+
+Value Emitter::to32(Value value) const {
+  if (value.getType().isInteger(32))
+    return value;
+  if (auto cast = value.getDefiningOp<arith::IndexCastOp>();
+      cast && cast.getIn().getType().isInteger(32))
+    return cast.getIn();
+  if (auto cast = value.getDefiningOp<arith::IndexCastUIOp>();
+      cast && cast.getIn().getType().isInteger(32))
+    return cast.getIn();
+  return arith::IndexCastOp::create(b, loc, b.getI32Type(), value);
+}
+
+Value Emitter::at(Value pointer, Value offset, Type element) const {
+  if (offset.getType().isIndex())
+    offset = arith::IndexCastOp::create(b, loc, b.getI64Type(), offset);
+  return LLVM::GEPOp::create(b, loc, pointer.getType(), element, pointer,
+                             ArrayRef<LLVM::GEPArg>{offset});
+}
+
+SmallVector<Value> Emitter::ptx(StringRef text, StringRef constraints,
+                                TypeRange results, ValueRange operands,
+                                bool sideEffects) const {
+  Type type;
+  if (results.size() == 1)
+    type = results.front();
+  else if (results.empty())
+    type = LLVM::LLVMVoidType::get(b.getContext());
+  else
+    type = LLVM::LLVMStructType::getLiteral(b.getContext(),
+                                            llvm::to_vector(results));
+  auto op = LLVM::InlineAsmOp::create(
+      b, loc, results.empty() ? TypeRange() : TypeRange(type), operands, text,
+      constraints, sideEffects, /*is_align_stack=*/false,
+      LLVM::tailcallkind::TailCallKind::None,
+      LLVM::AsmDialectAttr::get(b.getContext(), LLVM::AsmDialect::AD_ATT),
+      /*operand_attrs=*/ArrayAttr());
+  if (results.empty())
+    return {};
+  if (results.size() == 1)
+    return {op.getResult(0)};
+  SmallVector<Value> values;
+  for (size_t i = 0; i < results.size(); ++i)
+    values.push_back(LLVM::ExtractValueOp::create(b, loc, op.getResult(0), i));
+  return values;
+}
+
+Type memoryType(Type element) {
+  MLIRContext *context = element.getContext();
+  if (element.isIndex())
+    return IntegerType::get(context, 64);
+  if (element.isInteger(1))
+    return IntegerType::get(context, 8);
+  return element;
+}
+
+/// The value of an extent's expression, of type index. Division as the language
+/// has it.
+static Value expand(const Emitter &e, AffineExpr expr, ArrayRef<Value> sizes) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return e.index(constant.getValue());
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
+    return sizes[symbol.getPosition()];
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  Value lhs = expand(e, binary.getLHS(), sizes);
+  Value rhs = expand(e, binary.getRHS(), sizes);
+  switch (expr.getKind()) {
+  case AffineExprKind::Add:
+    return e.add(lhs, rhs);
+  case AffineExprKind::Mul:
+    return e.mul(lhs, rhs);
+  case AffineExprKind::FloorDiv:
+    return attn::FloorDivOp::create(e.b, e.loc, lhs, rhs);
+  case AffineExprKind::Mod:
+    return attn::FloorModOp::create(e.b, e.loc, lhs, rhs);
+  default: {
+    Value zero = e.index(0);
+    Value down = attn::FloorDivOp::create(e.b, e.loc, e.sub(zero, lhs), rhs);
+    return e.sub(zero, down);
+  }
+  }
+}
+
+/// A scalar's type as a parameter of a kernel.
+static Type parameterType(OpBuilder &b, const KernelArgument &argument) {
+  switch (argument.kind) {
+  case KernelArgument::Tensor:
+  case KernelArgument::Workspace:
+    return LLVM::LLVMPointerType::get(b.getContext(), 1);
+  case KernelArgument::Size:
+  case KernelArgument::Stride:
+    return b.getI64Type();
+  case KernelArgument::Scalar:
+    return memoryType(argument.value.getType());
+  }
+  llvm_unreachable("unknown kind");
+}
+
+/// Reads a special register, whose values end before `bound`.
+template <typename Op>
+static Value readRegister(const Emitter &e, int64_t bound) {
+  auto range = LLVM::ConstantRangeAttr::get(e.b.getContext(), APInt(32, 0),
+                                            APInt(32, bound));
+  return Op::create(e.b, e.loc, e.b.getI32Type(), range);
+}
+
+/// Sizes and strides of the tensors; strides of a workspace from its shape.
+static void
+describeTensors(KernelLowering &k, const Emitter &e,
+                ArrayRef<KernelArgument> arguments, const IRMapping &mapping,
+                ArrayRef<Value> sizes,
+                const DenseMap<std::pair<Value, unsigned>, Value> &strides) {
+  for (const KernelArgument &argument : arguments) {
+    if (argument.kind != KernelArgument::Tensor &&
+        argument.kind != KernelArgument::Workspace)
+      continue;
+    TensorAccess &access = k.tensors[argument.value];
+    access.type = cast<RankedTensorType>(argument.value.getType());
+    access.pointer = mapping.lookup(argument.value);
+    for (AffineExpr extent : getShapeOf(argument.value).getResults())
+      access.sizes.push_back(expand(e, extent, sizes));
+    unsigned rank = access.sizes.size();
+    access.strides.resize(rank);
+    Value product = e.index(1);
+    for (unsigned dim = rank; dim-- > 0;)
+      if (argument.kind == KernelArgument::Tensor) {
+        access.strides[dim] = strides.lookup({argument.value, dim});
+      } else {
+        access.strides[dim] = product;
+        product = e.mul(product, access.sizes[dim]);
+      }
+  }
+}
+
+/// Copies what the kernel uses of the program's own values to its top.
+static void sinkValues(warp::KernelOp kernel, OpBuilder &builder,
+                       IRMapping &mapping) {
+  llvm::SetVector<Value> used;
+  getUsedValuesDefinedAbove(kernel.getBody(), used);
+  used.insert(kernel.getBounds().begin(), kernel.getBounds().end());
+  std::function<void(Value)> sink = [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    if (!op || mapping.contains(value) ||
+        isa<RankedTensorType>(value.getType()))
+      return;
+    llvm::for_each(op->getOperands(), sink);
+    builder.clone(*op, mapping);
+  };
+  llvm::for_each(used, sink);
+}
+
+LLVM::LLVMFuncOp createKernelFunction(KernelLowering &k, OpBuilder &b) {
+  warp::KernelOp kernel = k.kernel;
+  Location loc = kernel.getLoc();
+  MLIRContext *context = b.getContext();
+  SmallVector<KernelArgument> arguments = getKernelArguments(kernel);
+  SmallVector<Type> types;
+  for (const KernelArgument &argument : arguments)
+    types.push_back(parameterType(b, argument));
+  auto function = LLVM::LLVMFuncOp::create(
+      b, loc, kernel.getName(),
+      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), types));
+  function->setAttr("nvvm.kernel", b.getUnitAttr());
+  function->setAttr("nvvm.reqntid",
+                    b.getDenseI32ArrayAttr({int32_t(k.threads())}));
+  // f32 arithmetic flushes what is below 2^-126, as ex2.approx.ftz does.
+  function->setAttr("passthrough",
+                    b.getArrayAttr(b.getStrArrayAttr(
+                        {"denormal-fp-math-f32", "preserve-sign"})));
+
+  OpBuilder::InsertionGuard guard(b);
+  Block *entry = function.addEntryBlock(b);
+  b.setInsertionPointToStart(entry);
+  Emitter e(b, loc);
+  IRMapping mapping;
+  SmallVector<Value> sizes;
+  DenseMap<std::pair<Value, unsigned>, Value> strides;
+  for (auto [number, argument] : llvm::enumerate(arguments)) {
+    Value parameter = entry->getArgument(number);
+    Type wanted = argument.kind == KernelArgument::Stride
+                      ? Type(b.getIndexType())
+                      : argument.value.getType();
+    if (isa<LLVM::LLVMPointerType>(parameter.getType())) {
+      function.setArgAttr(number, "llvm.noalias", b.getUnitAttr());
+      mapping.map(argument.value, parameter);
+      continue;
+    }
+    if (wanted.isIndex())
+      parameter = arith::IndexCastOp::create(b, loc, wanted, parameter);
+    else if (wanted.isInteger(1))
+      parameter = arith::TruncIOp::create(b, loc, wanted, parameter);
+    if (argument.kind == KernelArgument::Stride)
+      strides[{argument.value, argument.dim}] = parameter;
+    else
+      mapping.map(argument.value, parameter);
+    if (argument.kind == KernelArgument::Size)
+      sizes.push_back(parameter);
+  }
+  describeTensors(k, e, arguments, mapping, sizes, strides);
+  sinkValues(kernel, b, mapping);
+
+  k.threadId = readRegister<NVVM::ThreadIdXOp>(e, k.threads());
+  k.laneId = e.bitAnd(k.threadId, e.i32(31));
+  // Broadcast, so that ptxas sees one value a warp.
+  k.warpId = e.div(k.threadId, e.i32(32));
+  if (kernel.getWarps() > 1)
+    k.warpId = NVVM::ShflOp::create(b, loc, b.getI32Type(), e.i32(-1), k.warpId,
+                                    e.i32(0), e.i32(31), NVVM::ShflKind::idx,
+                                    /*return_value_and_is_valid=*/UnitAttr());
+
+  // The block's coordinates from its number, the last varying fastest. Both
+  // fit 31 bits: the runtime refuses larger grids.
+  Block &body = kernel.getBody().front();
+  Value rest = readRegister<NVVM::BlockIdXOp>(e, (int64_t(1) << 31) - 1);
+  for (unsigned i = body.getNumArguments(); i-- > 0;) {
+    Value bound = e.to32(mapping.lookup(kernel.getBounds()[i]));
+    Value id = i == 0 ? rest : e.rem(rest, bound);
+    if (i != 0)
+      rest = e.div(rest, bound);
+    mapping.map(body.getArgument(i), e.toIndex(id));
+  }
+
+  entry->getOperations().splice(entry->end(), body.getOperations());
+  b.setInsertionPointToEnd(entry);
+  LLVM::ReturnOp::create(b, loc, ValueRange());
+  for (BlockArgument id : body.getArguments())
+    id.replaceAllUsesWith(mapping.lookup(id));
+  for (auto [from, to] : mapping.getValueMap())
+    if (Value(from) != to && !isa<RankedTensorType>(to.getType()))
+      Value(from).replaceUsesWithIf(to, [&](OpOperand &use) {
+        return !isa<RankedTensorType>(use.get().getType()) &&
+               function->isProperAncestor(use.getOwner());
+      });
+  return function;
+}
+
+void lowerIds(KernelLowering &k, Operation *op) {
+  OpBuilder b(op);
+  Emitter e(b, op->getLoc());
+  Value id = isa<warp::ThreadIdOp>(op) ? k.threadId
+             : isa<warp::LaneIdOp>(op) ? k.laneId
+                                       : k.warpId;
+  op->getResult(0).replaceAllUsesWith(e.toIndex(id));
+  op->erase();
+}
+
+} // namespace attentile::nvvm

@@ -1,0 +1,211 @@
+//===- NarrowIndices.cpp - 32-bit index arithmetic where it suffices ------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Does: computes index values in i32 where every operand and the result are
+//   known to fit: masks compare positions once an element, and 64 bits cost a
+//   GPU two instructions and two registers each.
+// Expects: a tile.program with warp.kernels, fragments unrolled.
+// Leaves: the values themselves, cast back to index where something else uses
+//   them, such as an address.
+// Does not handle: loop variables; their casts are one instruction a turn.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Warp/Warp.h"
+#include "attentile/NVVM/Passes.h"
+#include "attentile/NVVM/Signature.h"
+#include "mlir/Analysis/DataFlow/ConstantPropagationAnalysis.h"
+#include "mlir/Analysis/DataFlow/DeadCodeAnalysis.h"
+#include "mlir/Analysis/DataFlow/IntegerRangeAnalysis.h"
+#include "mlir/Analysis/DataFlowFramework.h"
+#include "mlir/IR/Matchers.h"
+
+namespace attentile {
+#define GEN_PASS_DEF_WARPNARROWINDICES
+#include "NVVM/Passes.h.inc"
+} // namespace attentile
+
+using namespace mlir;
+
+namespace attentile {
+namespace {
+
+/// The runtime refuses sizes beyond kLargestSize.
+struct ProgramRanges
+    : InferIntRangeInterface::ExternalModel<ProgramRanges, tile::ProgramOp> {
+  void inferResultRanges(Operation *op, ArrayRef<ConstantIntRanges>,
+                         SetIntRangeFn setRange) const {
+    for (BlockArgument size :
+         cast<attn::SignatureOpInterface>(op).getSizeArgs())
+      setRange(size, ConstantIntRanges::fromSigned(APInt(64, 0),
+                                                   APInt(64, kLargestSize)));
+  }
+  void inferResultRangesFromOptional(Operation *op, ArrayRef<IntegerValueRange>,
+                                     SetIntLatticeFn setRange) const {
+    inferResultRanges(op, {}, [&](Value value, const ConstantIntRanges &range) {
+      setRange(value, IntegerValueRange(range));
+    });
+  }
+};
+
+class Narrower {
+public:
+  Narrower(DataFlowSolver &solver, warp::KernelOp kernel)
+      : solver(solver), kernel(kernel), builder(kernel.getContext()) {}
+
+  void run();
+
+private:
+  DataFlowSolver &solver;
+  warp::KernelOp kernel;
+  OpBuilder builder;
+  DenseMap<Value, Value> narrow;
+
+  /// Whether an index value is known to fit an i32; and to be at least 0.
+  bool fits(Value value, bool nonNegative = false);
+  bool canNarrow(Operation *op);
+  Value narrowed(Value value);
+  void rewrite(Operation *op);
+};
+
+bool Narrower::fits(Value value, bool nonNegative) {
+  const auto *state =
+      solver.lookupState<dataflow::IntegerValueRangeLattice>(value);
+  if (!state || state->getValue().isUninitialized())
+    return false;
+  const ConstantIntRanges &range = state->getValue().getValue();
+  return range.smin().isSignedIntN(32) && range.smax().isSignedIntN(32) &&
+         (!nonNegative || range.smin().isNonNegative());
+}
+
+bool Narrower::canNarrow(Operation *op) {
+  // Operations that give the same bits for operands sign-extended to 64 bits,
+  // and those that take operands without a sign.
+  bool isSigned =
+      isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::MinSIOp,
+          arith::MaxSIOp, arith::DivSIOp, arith::RemSIOp, arith::FloorDivSIOp,
+          arith::CeilDivSIOp, arith::AndIOp, arith::OrIOp, arith::XOrIOp,
+          arith::CmpIOp, arith::SelectOp, attn::FloorDivOp, attn::FloorModOp>(
+          op);
+  bool isUnsigned =
+      isa<arith::DivUIOp, arith::RemUIOp, arith::CeilDivUIOp, arith::MinUIOp,
+          arith::MaxUIOp, arith::ShRUIOp, arith::ShRSIOp, arith::ShLIOp>(op);
+  if (auto compare = dyn_cast<arith::CmpIOp>(op);
+      compare && compare.getPredicate() >= arith::CmpIPredicate::ult) {
+    isSigned = false;
+    isUnsigned = true;
+  }
+  if (!isSigned && !isUnsigned)
+    return false;
+  bool some = false;
+  for (Value value : llvm::concat<Value>(llvm::to_vector(op->getOperands()),
+                                         llvm::to_vector(op->getResults()))) {
+    if (value.getType().isInteger(1))
+      continue;
+    if (!value.getType().isIndex() || !fits(value, isUnsigned))
+      return false;
+    some = true;
+  }
+  return some;
+}
+
+/// The i32 that holds an index value that fits.
+Value Narrower::narrowed(Value value) {
+  Value &result = narrow[value];
+  if (result)
+    return result;
+  OpBuilder::InsertionGuard guard(builder);
+  if (value.getParentRegion()->isProperAncestor(&kernel.getBody()))
+    builder.setInsertionPointToStart(&kernel.getBody().front());
+  else
+    builder.setInsertionPointAfterValue(value);
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant)))
+    result = arith::ConstantIntOp::create(builder, value.getLoc(),
+                                          constant.getSExtValue(), 32);
+  else
+    result = arith::IndexCastOp::create(builder, value.getLoc(),
+                                        builder.getI32Type(), value);
+  return narrow[value] = result;
+}
+
+void Narrower::rewrite(Operation *op) {
+  OperationState state(op->getLoc(), op->getName());
+  for (Value operand : op->getOperands())
+    state.operands.push_back(operand.getType().isIndex() ? narrowed(operand)
+                                                         : operand);
+  for (Type type : op->getResultTypes())
+    state.types.push_back(type.isIndex() ? builder.getI32Type() : type);
+  state.attributes = op->getDiscardableAttrDictionary();
+  state.propertiesAttr = op->getPropertiesAsAttribute();
+  builder.setInsertionPoint(op);
+  Operation *made = builder.create(state);
+  // Neither the exact nor the rounded 64-bit result overflowed 32 bits.
+  if (isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(made))
+    made->setAttr("overflowFlags",
+                  arith::IntegerOverflowFlagsAttr::get(
+                      op->getContext(), arith::IntegerOverflowFlags::nsw));
+  Value result = op->getResult(0), replacement = made->getResult(0);
+  if (result.getType().isIndex()) {
+    narrow[result] = replacement;
+    return;
+  }
+  result.replaceAllUsesWith(replacement);
+  op->erase();
+}
+
+void Narrower::run() {
+  SmallVector<Operation *> work;
+  kernel.getBody().walk([&](Operation *op) {
+    if (canNarrow(op))
+      work.push_back(op);
+  });
+  SmallVector<Operation *> wide;
+  for (Operation *op : work) {
+    bool keeps = op->getResult(0).getType().isIndex();
+    rewrite(op);
+    if (keeps)
+      wide.push_back(op);
+  }
+  // Users last: what only narrow operations used is gone by then.
+  for (Operation *op : llvm::reverse(wide)) {
+    if (!op->use_empty()) {
+      builder.setInsertionPoint(op);
+      op->getResult(0).replaceAllUsesWith(arith::IndexCastOp::create(
+          builder, op->getLoc(), builder.getIndexType(),
+          narrow.lookup(op->getResult(0))));
+    }
+    op->erase();
+  }
+}
+
+struct WarpNarrowIndices : impl::WarpNarrowIndicesBase<WarpNarrowIndices> {
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<arith::ArithDialect, warp::WarpDialect>();
+    registry.addExtension(+[](MLIRContext *context, tile::TileDialect *) {
+      if (!tile::ProgramOp::hasTrait<InferIntRangeInterface::Trait>())
+        tile::ProgramOp::attachInterface<ProgramRanges>(*context);
+    });
+  }
+
+  void runOnOperation() override {
+    DataFlowSolver solver;
+    solver.load<dataflow::DeadCodeAnalysis>();
+    solver.load<dataflow::SparseConstantPropagation>();
+    solver.load<dataflow::IntegerRangeAnalysis>();
+    if (failed(solver.initializeAndRun(getOperation())))
+      return signalPassFailure();
+    SmallVector<warp::KernelOp> kernels;
+    getOperation()->walk(
+        [&](warp::KernelOp kernel) { kernels.push_back(kernel); });
+    for (warp::KernelOp kernel : kernels)
+      Narrower(solver, kernel).run();
+  }
+};
+
+} // namespace
+} // namespace attentile

@@ -1,0 +1,97 @@
+//===- Passes.td - passes from the warp level to NVVM ---------*- tablegen -*-===//
+//
+// In run order. Each description shows what the pass does, before and after.
+//
+//===----------------------------------------------------------------------===//
+
+include "mlir/Pass/PassBase.td"
+
+def WarpCloneByElement : Pass<"warp-clone-by-element", "::mlir::ModuleOp"> {
+  let summary = "adds kernels that take tensors of any strides and alignment";
+  let description = [{
+    A kernel that moves several elements of a tensor at a time asks for
+    contiguity and alignment. It gets a second kernel beside it that moves one
+    at a time and asks for nothing; the runtime chooses at launch.
+
+    ```mlir
+    warp.kernel @k_0 grid(%i < %M) warps(4) {
+      ... warp.copy_async %X[%i, %c0] dims [0, 1] to %b ...
+    }
+    // becomes
+    warp.kernel @k_0 grid(%i < %M) warps(4) attributes {otherwise = "k_0_by_element"} {
+      ... warp.copy_async %X[%i, %c0] dims [0, 1] to %b ...
+    }
+    warp.kernel @k_0_by_element grid(%i < %M) warps(4) {
+      ... warp.copy_async %X[%i, %c0] dims [0, 1] to %b {by_element} ...
+    }
+    ```
+  }];
+}
+
+def WarpUnrollFragments : Pass<"warp-unroll-fragments", "::mlir::ModuleOp"> {
+  let summary = "makes registers of fragments";
+  let description = [{
+    A fragment `vector<RxT>` becomes R scalars, of f16 and bf16 R / 2 vectors of
+    two, through loops and branches too; register moves disappear. Memory
+    accesses and matrix instructions keep their vectors behind casts.
+
+    ```mlir
+    %b = arith.mulf %a, %a : vector<2xf32>
+    // becomes
+    %b0 = arith.mulf %a0, %a0 : f32
+    %b1 = arith.mulf %a1, %a1 : f32
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect"];
+}
+
+def WarpNarrowIndices : Pass<"warp-narrow-indices", "::mlir::ModuleOp"> {
+  let summary = "computes indices in 32 bits where they fit";
+  let description = [{
+    Sizes and numbers of blocks are below 2^31, so integer range analysis proves
+    most positions to fit. Addresses stay in 64 bits.
+
+    ```mlir
+    %m = arith.addi %m0, %row : index
+    %visible = arith.cmpi sle, %n, %m : index
+    // becomes
+    %m = arith.addi %m0_32, %row_32 overflow<nsw> : i32
+    %visible = arith.cmpi sle, %n_32, %m : i32
+    ```
+  }];
+}
+
+def WarpToNVVM : Pass<"warp-to-nvvm", "::mlir::ModuleOp"> {
+  let summary = "lowers warp kernels to functions for NVPTX";
+  let description = [{
+    Each `warp.kernel` becomes an `llvm.func` that NVPTX compiles as a kernel;
+    operations of the warp dialect become those of nvvm and llvm, or inline PTX
+    where there is none: accesses under a predicate, and rounding to tf32.
+
+    ```mlir
+    %d = warp.mma %a, %b, %c : vector<8xbf16>, vector<4xbf16> -> vector<4xf32>
+    // becomes
+    %d = nvvm.mma.sync A[%a0, %a1, %a2, %a3] B[%b0, %b1] C[%c0, %c1, %c2, %c3] {...}
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
+    "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+}
+
+def NVVMExpandMath : Pass<"nvvm-expand-math"> {
+  let summary = "mathematics that the GPU has no accurate instruction for";
+  let description = [{
+    exp, log, log2, tanh, pow, sin and cos in f32 become arithmetic within 2
+    units of the last place. exp2 stays: `ex2.approx` is as accurate.
+
+    ```mlir
+    %y = math.tanh %x : f32
+    // becomes
+    %u = arith.mulf %x, %cst : f32
+    ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+}

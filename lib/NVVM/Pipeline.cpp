@@ -1,0 +1,44 @@
+//===- Pipeline.cpp - from warp kernels to the LLVM dialect ---------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "attentile/NVVM/Passes.h"
+#include "attentile/Native/Passes.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace attentile {
+
+void buildNVVMPipeline(OpPassManager &manager) {
+  manager.addPass(createWarpUnrollFragments());
+  // Scalars only from here: ranges are known element by element.
+  manager.addPass(createCSEPass());
+  manager.addPass(createWarpNarrowIndices());
+  manager.addPass(createWarpToNVVM());
+  manager.addPass(createAttnExpandIntegerDivision());
+  manager.addPass(createNVVMExpandMath());
+  manager.addPass(createCSEPass());
+
+  // Everything to the LLVM dialect.
+  manager.addPass(createSCFToControlFlowPass());
+  manager.addPass(createConvertVectorToLLVMPass());
+  manager.addPass(createConvertMathToLLVMPass());
+  manager.addPass(createArithToLLVMConversionPass());
+  manager.addPass(createConvertControlFlowToLLVMPass());
+  manager.addPass(createReconcileUnrealizedCastsPass());
+}
+
+void registerNVVMPipelines() {
+  PassPipelineRegistration<>("nvvm-lower-to-llvm",
+                             "from warp kernels to the LLVM dialect",
+                             buildNVVMPipeline);
+}
+
+} // namespace attentile

@@ -1,0 +1,108 @@
+//===- Signature.cpp - what a compiled kernel takes -----------------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "attentile/NVVM/Signature.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace attentile {
+
+static attn::SignatureOpInterface headOf(Operation *op) {
+  return cast<attn::SignatureOpInterface>(
+      op->getParentOfType<tile::ProgramOp>().getOperation());
+}
+
+StringRef getNameOf(Value value) {
+  if (auto workspace = value.getDefiningOp<attn::WorkspaceOp>())
+    return workspace.getName();
+  auto argument = cast<BlockArgument>(value);
+  return cast<attn::SignatureOpInterface>(argument.getOwner()->getParentOp())
+      .nameOf(argument);
+}
+
+AffineMap getShapeOf(Value tensor) {
+  if (auto workspace = tensor.getDefiningOp<attn::WorkspaceOp>())
+    return workspace.getShape();
+  auto argument = cast<BlockArgument>(tensor);
+  return cast<attn::SignatureOpInterface>(argument.getOwner()->getParentOp())
+      .getShape(argument);
+}
+
+SmallVector<KernelArgument> getKernelArguments(warp::KernelOp kernel) {
+  llvm::SmallSetVector<Value, 8> used;
+  kernel.getBody().walk([&](Operation *op) {
+    for (Value operand : op->getOperands())
+      if (isa<RankedTensorType>(operand.getType()))
+        used.insert(operand);
+  });
+  attn::SignatureOpInterface head = headOf(kernel);
+  SmallVector<KernelArgument> result;
+  SmallVector<BlockArgument> tensors, scalars;
+  for (BlockArgument argument : head.getHeadBlock().getArguments())
+    if (isa<RankedTensorType>(argument.getType())) {
+      if (used.contains(argument))
+        tensors.push_back(argument);
+    } else if (!llvm::is_contained(head.getSizeArgs(), argument)) {
+      scalars.push_back(argument);
+    }
+  for (BlockArgument tensor : tensors)
+    result.push_back({KernelArgument::Tensor, tensor});
+  for (auto workspace : head.getHeadBlock().getOps<attn::WorkspaceOp>())
+    if (used.contains(workspace.getResult()))
+      result.push_back({KernelArgument::Workspace, workspace.getResult()});
+  for (BlockArgument size : head.getSizeArgs())
+    result.push_back({KernelArgument::Size, size});
+  for (BlockArgument tensor : tensors)
+    for (int64_t dim = 0;
+         dim < cast<RankedTensorType>(tensor.getType()).getRank(); ++dim)
+      result.push_back({KernelArgument::Stride, tensor, unsigned(dim)});
+  for (BlockArgument scalar : scalars)
+    result.push_back({KernelArgument::Scalar, scalar});
+  return result;
+}
+
+SmallVector<KernelRequirement> getKernelRequirements(warp::KernelOp kernel) {
+  SmallVector<KernelRequirement> result;
+  auto add = [&](Value tensor, ArrayRef<int64_t> dims, int64_t bytes) {
+    // A workspace is contiguous, and warp-clone-by-element has seen to its
+    // alignment.
+    if (!isa<BlockArgument>(tensor))
+      return;
+    for (KernelRequirement &old : result)
+      if (old.tensor == tensor && old.dims.back() == dims.back()) {
+        old.bytes = std::max(old.bytes, bytes);
+        if (dims.size() > old.dims.size())
+          old.dims.assign(dims.begin(), dims.end());
+        return;
+      }
+    result.push_back({tensor, llvm::to_vector(dims), bytes});
+  };
+  auto addPacket = [&](Operation *op, Value tensor, Type value,
+                       std::optional<int64_t> dim, bool byElement) {
+    int64_t count = warp::getNumRegisters(value);
+    int64_t rank = cast<RankedTensorType>(tensor.getType()).getRank();
+    if (count > 1 && !byElement)
+      add(tensor, dim.value_or(rank - 1),
+          count * warp::getElementBytes(warp::getElementType(value)));
+  };
+  kernel.getBody().walk([&](Operation *op) {
+    if (auto copy = dyn_cast<warp::CopyAsyncOp>(op)) {
+      if (!copy.getByElement())
+        add(copy.getTensor(), copy.getDims(), 16);
+    } else if (auto load = dyn_cast<warp::LoadOp>(op)) {
+      addPacket(op, load.getTensor(), load.getType(), load.getDim(),
+                load.getByElement());
+    } else if (auto store = dyn_cast<warp::StoreOp>(op)) {
+      addPacket(op, store.getTensor(), store.getValue().getType(),
+                store.getDim(), store.getByElement());
+    }
+  });
+  return result;
+}
+
+} // namespace attentile

@@ -1,0 +1,132 @@
+//===- WarpToNVVM.cpp - warp kernels become functions ---------------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Does: makes of each warp.kernel a function with the parameters that
+//   attentile/NVVM/Signature.h lists, of warp operations nvvm and llvm ones.
+// Expects: fragments unrolled, every buffer with an offset.
+// Leaves: llvm.funcs in the module with nvvm, arith, math and scf in them; no
+//   tile.program.
+// Does not handle: arith and math; MLIR's own conversions follow.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelLowering.h"
+#include "attentile/NVVM/Passes.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+
+namespace attentile {
+#define GEN_PASS_DEF_WARPTONVVM
+#include "NVVM/Passes.h.inc"
+} // namespace attentile
+
+using namespace mlir;
+
+namespace attentile {
+namespace {
+
+/// The lowering of the family that `op` belongs to, or null.
+void (*loweringOf(Operation *op))(nvvm::KernelLowering &, Operation *) {
+  if (isa<warp::ThreadIdOp, warp::LaneIdOp, warp::WarpIdOp>(op))
+    return nvvm::lowerIds;
+  if (isa<warp::AllocOp, warp::StageOp, warp::LoadSharedOp,
+          warp::StoreSharedOp>(op))
+    return nvvm::lowerSharedMemory;
+  if (isa<warp::CopyAsyncOp, warp::CommitGroupOp, warp::WaitGroupOp,
+          warp::BarrierOp>(op))
+    return nvvm::lowerCopies;
+  if (isa<warp::LdmatrixOp, warp::MmaOp, warp::SplitTf32Op>(op))
+    return nvvm::lowerMatrices;
+  if (isa<warp::ShuffleXorOp, warp::VoteAllOp, warp::VoteAnyOp>(op))
+    return nvvm::lowerExchange;
+  if (isa<warp::LoadOp, warp::StoreOp>(op))
+    return nvvm::lowerGlobalMemory;
+  return nullptr;
+}
+
+LogicalResult checkKernel(warp::KernelOp kernel) {
+  WalkResult result = kernel.getBody().walk([&](Operation *op) {
+    if (auto alloc = dyn_cast<warp::AllocOp>(op); alloc && !alloc.getOffset()) {
+      op->emitOpError("expected an offset, got none");
+      return WalkResult::interrupt();
+    }
+    if (isa<warp::WarpDialect>(op->getDialect()) && !loweringOf(op)) {
+      op->emitOpError("expected an operation with a lowering");
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+void lowerKernel(warp::KernelOp kernel, OpBuilder &builder) {
+  nvvm::KernelLowering lowering(kernel);
+  LLVM::LLVMFuncOp function = nvvm::createKernelFunction(lowering, builder);
+  SmallVector<Operation *> work, buffers;
+  function.walk([&](Operation *op) {
+    if (!isa<warp::WarpDialect>(op->getDialect()))
+      return;
+    work.push_back(op);
+    if (isa<warp::AllocOp, warp::StageOp>(op))
+      buffers.push_back(op);
+  });
+  for (Operation *op : work)
+    loweringOf(op)(lowering, op);
+  // Kept until here: accesses name them.
+  for (Operation *op : llvm::reverse(buffers))
+    op->erase();
+  // A product and a sum may be one instruction: what the source computes is
+  // real arithmetic, and its bound has both roundings.
+  auto contract = arith::FastMathFlagsAttr::get(builder.getContext(),
+                                                arith::FastMathFlags::contract);
+  function.walk([&](Operation *op) {
+    if (isa<arith::AddFOp, arith::SubFOp, arith::MulFOp>(op))
+      op->setAttr("fastmath", contract);
+  });
+  // Joined and split again: the registers themselves.
+  SmallVector<UnrealizedConversionCastOp> casts;
+  function.walk([&](UnrealizedConversionCastOp op) { casts.push_back(op); });
+  for (UnrealizedConversionCastOp split : casts)
+    if (split.getInputs().size() == 1)
+      if (auto join =
+              split.getInputs()[0].getDefiningOp<UnrealizedConversionCastOp>();
+          join && join.getInputs().getTypes() == split.getResultTypes())
+        split.replaceAllUsesWith(join.getInputs());
+  for (UnrealizedConversionCastOp op : llvm::reverse(casts))
+    if (op.use_empty())
+      op.erase();
+}
+
+struct WarpToNVVM : impl::WarpToNVVMBase<WarpToNVVM> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    OpBuilder builder(&getContext());
+    builder.setInsertionPointToEnd(module.getBody());
+    bool usesShared = false;
+    for (auto program :
+         llvm::make_early_inc_range(module.getOps<tile::ProgramOp>())) {
+      for (auto kernel : program.getOps<warp::KernelOp>()) {
+        if (failed(checkKernel(kernel)))
+          return signalPassFailure();
+        usesShared |= !kernel.getOps<warp::AllocOp>().empty();
+        lowerKernel(kernel, builder);
+      }
+      program.erase();
+    }
+    if (!usesShared)
+      return;
+    // Its size is given at launch.
+    builder.setInsertionPointToStart(module.getBody());
+    auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), 0);
+    LLVM::GlobalOp::create(builder, module.getLoc(), type, /*isConstant=*/false,
+                           LLVM::Linkage::External, nvvm::kSharedSymbol,
+                           Attribute(), /*alignment=*/1024, /*addrSpace=*/3,
+                           /*dsoLocal=*/true);
+  }
+};
+
+} // namespace
+} // namespace attentile
