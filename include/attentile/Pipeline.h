@@ -52,6 +52,10 @@ llvm::ArrayRef<llvm::StringRef> optimizingPasses();
 /// end emits (attn.kernel) to one that native code is made of (tile.program).
 void buildTilePipeline(mlir::OpPassManager &pm, const PipelineOptions &options);
 
+/// From there to warp kernels with buffers in their place, for a GPU: what
+/// lib/NVVM makes functions of.
+void buildWarpPipeline(mlir::OpPassManager &pm, const PipelineOptions &options);
+
 /// Applies MLIR's own flags (--mlir-print-ir-after-all, --mlir-timing ...), as
 /// far as the tool registered them.
 void configurePassManager(mlir::PassManager &pm);

@@ -164,14 +164,19 @@ struct ExplainFlags : CommonFlags {
 
 struct CompileFlags : CommonFlags {
   cl::opt<std::string> emit{
-      "emit", cl::value_desc("ast|attn|tile|llvm|obj|header"),
+      "emit", cl::value_desc("ast|attn|tile|warp|llvm|ptx|obj|cubin|header"),
       cl::desc(
-          "Write this level alone; default: an object file and its header"),
+          "Write this level alone; default: an object file and its header, for "
+          "a GPU a cubin and its manifest"),
       cl::cat(category)};
   cl::opt<std::string> output{
       "o", cl::value_desc("FILE"),
-      cl::desc(
-          "Where to; default: KERNEL.o and KERNEL.h, text to the terminal"),
+      cl::desc("Where to; default: KERNEL.o and KERNEL.h, KERNEL.cubin and "
+               "KERNEL.json; text to the terminal"),
+      cl::cat(category)};
+  cl::opt<bool> lineInfo{
+      "lineinfo",
+      cl::desc("GPU: keep the lines of the source in PTX and cubin"),
       cl::cat(category)};
 };
 
@@ -211,6 +216,7 @@ bool CommonFlags::finish(CommonOptions &options) const {
     return false;
   }
   options.target = target;
+  options.pipeline.forGpu = target != "cpu";
   if (!llvm::is_contained(targets, StringRef(target))) {
     wrongCall("expected --target=" + llvm::join(targets, ", ") + ", got '" +
               target + "'");
@@ -384,6 +390,7 @@ static int runMain(int argc, char **argv) {
 
 static int compileMain(int argc, char **argv) {
   CompileFlags flags;
+  flags.targets = kAllTargets;
   if (std::optional<int> code = parse(argc, argv, kCompileOverview))
     return *code;
   CompileCommandOptions options;
@@ -394,16 +401,27 @@ static int compileMain(int argc, char **argv) {
                   {"ast", CompileCommandOptions::AST},
                   {"attn", CompileCommandOptions::Attn},
                   {"tile", CompileCommandOptions::Tile},
+                  {"warp", CompileCommandOptions::Warp},
                   {"llvm", CompileCommandOptions::LLVM},
+                  {"ptx", CompileCommandOptions::PTX},
                   {"obj", CompileCommandOptions::Object},
+                  {"cubin", CompileCommandOptions::Cubin},
                   {"header", CompileCommandOptions::Header}};
   const auto *level = llvm::find_if(
       levels, [&](const auto &entry) { return flags.emit == entry.first; });
   if (level == std::end(levels))
-    return wrongCall("expected --emit=ast, attn, tile, llvm, obj or header, "
-                     "got '" +
+    return wrongCall("expected --emit=ast, attn, tile, warp, llvm, ptx, obj, "
+                     "cubin or header, got '" +
                      flags.emit + "'");
   options.emit = level->second;
+  using Emit = CompileCommandOptions::Emit;
+  bool isGpu = options.target != "cpu";
+  if (isGpu ? options.emit == Emit::Object
+            : llvm::is_contained({Emit::Warp, Emit::PTX, Emit::Cubin},
+                                 options.emit))
+    return wrongCall("expected a level of --target=" + options.target +
+                     ", got --emit=" + flags.emit);
+  options.lineInfo = flags.lineInfo;
   options.output = flags.output;
   return compileCommand(options);
 }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CompileGpu.h"
 #include "Session.h"
 #include "Tile/Tile.h"
 #include "attentile/Native.h"
@@ -76,7 +77,7 @@ static int emitNativeCode(const CompileCommandOptions &options, ModuleOp module,
 int compileCommand(const CompileCommandOptions &options) {
   using Emit = CompileCommandOptions::Emit;
   std::string output = options.output.empty() ? "-" : options.output;
-  if (options.emit == Emit::ObjectAndHeader &&
+  if (options.emit == Emit::ObjectAndHeader && options.target == "cpu" &&
       headerPath(options.output) == options.output && !options.output.empty())
     return wrongCall("expected -o with the object file's name, got a header's, "
                      "'" +
@@ -103,6 +104,8 @@ int compileCommand(const CompileCommandOptions &options) {
     return exitWrongProgram;
   if (options.emit == Emit::Tile)
     return writeText(output, printModule);
+  if (options.target != "cpu")
+    return emitGpuCode(options, session, *module, kernel->name);
   return emitNativeCode(options, *module, kernel->name);
 }
 

@@ -49,8 +49,21 @@ struct RunCommandOptions : CommonOptions {
 
 struct CompileCommandOptions : CommonOptions {
   /// What to write. Default: an object file and the C header beside it.
-  enum Emit { ObjectAndHeader, AST, Attn, Tile, LLVM, Object, Header };
+  /// On a GPU: a cubin and the manifest beside it.
+  enum Emit {
+    ObjectAndHeader,
+    AST,
+    Attn,
+    Tile,
+    Warp,
+    LLVM,
+    PTX,
+    Object,
+    Cubin,
+    Header
+  };
   Emit emit = ObjectAndHeader;
+  bool lineInfo = false; ///< GPU: lines of the source in PTX and cubin
   std::string output;
 };
 

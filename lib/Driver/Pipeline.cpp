@@ -14,6 +14,8 @@
 #include "attentile/Pipeline.h"
 #include "Tile/Tile.h"
 #include "attentile/Loops/Passes.h"
+#include "attentile/Mapping/Passes.h"
+#include "attentile/NVVM/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/STLExtras.h"
@@ -129,6 +131,23 @@ void buildTilePipeline(OpPassManager &pm, const PipelineOptions &options) {
   buildFormulaStage(pm, options);
   buildTilingStage(pm, options);
   buildLoopStage(pm, options);
+}
+
+void buildWarpPipeline(OpPassManager &pm, const PipelineOptions &options) {
+  // Who computes what, then where each value lives.
+  pm.addPass(createTilePartitionWarps());
+  pm.addPass(createTileAssignLayouts());
+  pm.addPass(createTileVerifyLayouts());
+  // What each thread does; tiles are gone.
+  pm.addPass(createTileToWarp());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createWarpDeferSums());
+  // Copies have their buffers and places in the loop before lives are known.
+  pm.addPass(createWarpPipelineCopies());
+  pm.addPass(createWarpAllocateShared());
+  // Last: the second kernel has the buffers of the first.
+  pm.addPass(createWarpCloneByElement());
 }
 
 void configurePassManager(PassManager &pm) {

@@ -53,6 +53,8 @@ public:
   Bindings bindings;
   Diagnostics diagnostics;
   const SyntaxTree &tree() const { return *syntax; }
+  /// The source, as it was read.
+  llvm::StringRef sourceText() const { return file->text(); }
 
 private:
   std::unique_ptr<SourceFile> file;

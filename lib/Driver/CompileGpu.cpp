@@ -1,0 +1,160 @@
+//===- CompileGpu.cpp - attentile compile for a GPU -----------------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CompileGpu.h"
+#include "Tile/Tile.h"
+#include "attentile/NVVM/Passes.h"
+#include "attentile/PTX.h"
+#include "attentile/Seal.h"
+#include "attentile/WriteFile.h"
+#include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+
+namespace attentile {
+
+namespace json = llvm::json;
+
+static int writeText(llvm::StringRef path, llvm::StringRef text) {
+  if (llvm::Error error =
+          writeFile(path, [&](llvm::raw_ostream &os) { os << text; }))
+    return wrongCall(llvm::toString(std::move(error)));
+  return exitSuccess;
+}
+
+static int wrongProgram(llvm::Error error) {
+  wrongCall(llvm::toString(std::move(error)));
+  return exitWrongProgram;
+}
+
+/// `path` with another ending.
+static std::string withEnding(llvm::StringRef path, llvm::StringRef ending) {
+  llvm::SmallString<128> result(path);
+  llvm::sys::path::replace_extension(result, ending);
+  return result.str().str();
+}
+
+/// {"D": 128, "T": "bf16"} from the texts of --bind.
+static json::Object boundNames(const std::vector<std::string> &bind) {
+  json::Object result;
+  for (const std::string &text : bind)
+    for (llvm::StringRef part : llvm::split(text, ',')) {
+      auto [name, value] = part.split('=');
+      int64_t number = 0;
+      if (value.getAsInteger(10, number))
+        result[name.trim()] = value.trim();
+      else
+        result[name.trim()] = number;
+    }
+  return result;
+}
+
+/// Runs passes; false after an error, which has been printed.
+static bool runPasses(const CommonOptions &options, ModuleOp module,
+                      llvm::function_ref<void(OpPassManager &)> build) {
+  llvm::SourceMgr sources;
+  SourceMgrDiagnosticHandler handler(sources, module.getContext());
+  PassManager pm(module.getContext(), ModuleOp::getOperationName(),
+                 PassManager::Nesting::Implicit);
+  configurePassManager(pm);
+  build(pm);
+  return succeeded(pm.run(module));
+}
+
+/// The manifest as text, sealed.
+static std::string textOf(const json::Object &manifest) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << llvm::formatv("{0:2}", json::Value(json::Object(manifest)));
+  return sealed(text);
+}
+
+int emitGpuCode(const CompileCommandOptions &options, Session &session,
+                ModuleOp module, llvm::StringRef name) {
+  using Emit = CompileCommandOptions::Emit;
+  llvm::Expected<GpuTarget> target = GpuTarget::select(options.target);
+  if (!target)
+    return wrongCall(llvm::toString(target.takeError()));
+  if (!runPasses(options, module, [&](OpPassManager &pm) {
+        buildWarpPipeline(pm, options.pipeline);
+      }))
+    return exitWrongProgram;
+  std::string output = options.output.empty() ? "-" : options.output;
+  if (options.emit == Emit::Warp) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    module->print(os);
+    return writeText(output, text);
+  }
+  auto program = *module.getOps<tile::ProgramOp>().begin();
+  Location loc = program.getLoc();
+  llvm::Expected<json::Object> manifest = describeProgram(program);
+  if (!manifest)
+    return wrongProgram(manifest.takeError());
+  if (!runPasses(options, module, [&](OpPassManager &pm) {
+        buildNVVMPipeline(pm);
+        if (!options.lineInfo)
+          return;
+        LLVM::DIScopeForLLVMFuncOpPassOptions lines;
+        lines.emissionKind = LLVM::DIEmissionKind::DebugDirectivesOnly;
+        pm.addPass(LLVM::createDIScopeForLLVMFuncOpPass(lines));
+      }))
+    return exitWrongProgram;
+
+  GpuOptions gpu;
+  gpu.lineInfo = options.lineInfo;
+  bool isLLVM = options.emit == Emit::LLVM;
+  llvm::Expected<std::string> ptx =
+      emitPTX(module, *target, gpu, isLLVM ? GpuOutput::LLVM : GpuOutput::PTX);
+  if (!ptx)
+    return wrongProgram(ptx.takeError());
+  if (isLLVM || options.emit == Emit::PTX)
+    return writeText(output, *ptx);
+
+  (*manifest)["compiler"] = ATTENTILE_VERSION;
+  (*manifest)["target"] = target->name;
+  (*manifest)["bound"] = boundNames(options.bind);
+  (*manifest)["source"] =
+      json::Object{{"file", llvm::sys::path::filename(options.source)},
+                   {"sha256", hashOf(session.sourceText())}};
+  std::string file =
+      options.output.empty() ? (name + ".cubin").str() : options.output;
+  bool isHeader = options.emit == Emit::Header;
+  std::string cubin;
+  if (std::optional<std::string> ptxas = findPtxas()) {
+    llvm::SourceMgr sources;
+    SourceMgrDiagnosticHandler handler(sources, module.getContext());
+    llvm::Expected<GpuImage> image = assemble(*ptx, *ptxas, *target, gpu, loc);
+    if (!image)
+      return wrongProgram(image.takeError());
+    addResources(*manifest, *image);
+    cubin = std::move(image->cubin);
+    (*manifest)["ptxas"] = image->version;
+    (*manifest)["image"] = json::Object{
+        {"cubin", llvm::sys::path::filename(withEnding(file, "cubin"))},
+        {"bytes", int64_t(cubin.size())},
+        {"sha256", hashOf(cubin)}};
+  } else {
+    printNote("no ptxas in PATH, CUDA_HOME or a Python package: PTX is written "
+              "instead of a cubin, and the driver compiles it");
+    (*manifest)["ptx"] = json::Object{
+        {"file", llvm::sys::path::filename(withEnding(file, "ptx"))}};
+  }
+  std::string text = textOf(*manifest);
+  if (isHeader)
+    return writeText(output, emitGpuHeader(*manifest, text, cubin, *ptx));
+  if (int code = cubin.empty() ? writeText(withEnding(file, "ptx"), *ptx)
+                               : writeText(file, cubin))
+    return code;
+  return writeText(withEnding(file, "json"), text);
+}
+
+} // namespace attentile

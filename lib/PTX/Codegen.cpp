@@ -1,0 +1,134 @@
+//===- Codegen.cpp - LLVM IR and PTX of kernels ---------------------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "attentile/PTX.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Target/TargetMachine.h"
+
+using namespace llvm;
+
+// The names of llvm/Support/TargetSelect.h, for one target of a shared library.
+extern "C" {
+void LLVMInitializeNVPTXTargetInfo();
+void LLVMInitializeNVPTXTarget();
+void LLVMInitializeNVPTXTargetMC();
+void LLVMInitializeNVPTXAsmPrinter();
+}
+
+namespace attentile {
+
+Expected<GpuTarget> GpuTarget::select(StringRef name) {
+  // The oldest PTX version that has what each needs, so that older drivers
+  // take the PTX too.
+  static constexpr std::pair<const char *, const char *> targets[] = {
+      {"sm_80", "+ptx80"},
+      {"sm_86", "+ptx80"},
+      {"sm_89", "+ptx80"},
+      {"sm_90", "+ptx80"}};
+  for (auto [target, features] : targets)
+    if (name == target)
+      return GpuTarget{target, features};
+  return createStringError("expected a GPU sm_80, sm_86, sm_89 or sm_90, got "
+                           "'%s'",
+                           name.str().c_str());
+}
+
+/// LLVM's switch for 32-bit addresses of shared memory, which it reads when a
+/// target machine is made. Looked up before main(): tools take LLVM's flags off
+/// their command line.
+static cl::Option *const shortPointers =
+    cl::getRegisteredOptions().lookup("nvptx-short-ptr");
+
+static void useShortPointers() {
+  if (shortPointers && shortPointers->getNumOccurrences() == 0)
+    shortPointers->addOccurrence(1, "nvptx-short-ptr", "true");
+}
+
+static std::unique_ptr<TargetMachine> createMachine(const GpuTarget &target) {
+  static bool initialized = [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+    return true;
+  }();
+  (void)initialized;
+  useShortPointers();
+  Triple triple("nvptx64-nvidia-cuda");
+  std::string error;
+  const Target *found = TargetRegistry::lookupTarget(triple, error);
+  if (!found)
+    return nullptr;
+  return std::unique_ptr<TargetMachine>(found->createTargetMachine(
+      triple, target.name, target.features, TargetOptions(), Reloc::PIC_,
+      std::nullopt, CodeGenOptLevel::Aggressive));
+}
+
+/// The default pipeline, without vectorisers: every thread is a lane already.
+static void optimize(Module &module, TargetMachine &machine) {
+  LoopAnalysisManager loops;
+  FunctionAnalysisManager functions;
+  CGSCCAnalysisManager graphs;
+  ModuleAnalysisManager modules;
+  PipelineTuningOptions tuning;
+  tuning.LoopVectorization = false;
+  tuning.SLPVectorization = false;
+  PassBuilder builder(&machine, tuning);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(graphs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, graphs, modules);
+  builder.buildPerModuleDefaultPipeline(OptimizationLevel::O2)
+      .run(module, modules);
+}
+
+Expected<std::string> emitPTX(mlir::ModuleOp lowered, const GpuTarget &target,
+                              const GpuOptions &options, GpuOutput output) {
+  std::unique_ptr<TargetMachine> machine = createMachine(target);
+  if (!machine)
+    return createStringError("expected an LLVM with the NVPTX target");
+  mlir::DialectRegistry registry;
+  mlir::registerBuiltinDialectTranslation(registry);
+  mlir::registerLLVMDialectTranslation(registry);
+  mlir::registerNVVMDialectTranslation(registry);
+  lowered.getContext()->appendDialectRegistry(registry);
+  LLVMContext context;
+  std::unique_ptr<Module> module =
+      mlir::translateModuleToLLVMIR(lowered, context, "attentile");
+  if (!module)
+    return createStringError("translation to LLVM IR failed");
+  module->setDataLayout(machine->createDataLayout());
+  module->setTargetTriple(machine->getTargetTriple());
+  optimize(*module, *machine);
+
+  SmallString<0> text;
+  raw_svector_ostream stream(text);
+  if (output == GpuOutput::LLVM) {
+    module->print(stream, nullptr);
+    return std::string(text);
+  }
+  legacy::PassManager manager;
+  if (machine->addPassesToEmitFile(manager, stream, nullptr,
+                                   CodeGenFileType::AssemblyFile,
+                                   /*DisableVerify=*/true))
+    return createStringError("expected a target that emits PTX");
+  manager.run(*module);
+  return std::string(text);
+}
+
+} // namespace attentile

@@ -1,0 +1,329 @@
+//===- Manifest.cpp - what the runtime must know of a program -------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Read from a program at the warp level. Grids, defaults and constraints are
+// values of the program; the operations that they are computed by become
+// expression trees.
+//
+//===----------------------------------------------------------------------===//
+
+#include "attentile/NVVM/Signature.h"
+#include "attentile/PTX.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace attentile {
+namespace {
+
+namespace json = llvm::json;
+
+class Describer {
+public:
+  explicit Describer(tile::ProgramOp program)
+      : program(program),
+        head(cast<attn::SignatureOpInterface>(program.getOperation())) {}
+
+  llvm::Expected<json::Object> run();
+
+private:
+  tile::ProgramOp program;
+  attn::SignatureOpInterface head;
+  std::string problem; ///< the first thing that is no expression
+
+  json::Value expression(Value value);
+  json::Value expression(AffineExpr expr);
+  json::Array expressions(ValueRange values);
+  json::Array shapeOf(Value tensor);
+  json::Object tensorOf(BlockArgument tensor, bool isOutput);
+  json::Object launchOf(warp::KernelOp kernel);
+};
+
+StringRef typeName(Type type) {
+  type = getElementTypeOrSelf(type);
+  if (type.isF32())
+    return "f32";
+  if (type.isF16())
+    return "f16";
+  if (type.isBF16())
+    return "bf16";
+  if (type.isInteger(1))
+    return "bool";
+  if (type.isInteger(8))
+    return "i8";
+  if (type.isInteger(32))
+    return "i32";
+  return "i64"; // index too
+}
+
+/// How the runtime names a comparison; those it lacks have no name.
+StringRef comparisonName(arith::CmpIPredicate predicate) {
+  using P = arith::CmpIPredicate;
+  switch (predicate) {
+  case P::eq:
+    return "eq";
+  case P::ne:
+    return "ne";
+  case P::slt:
+    return "lt";
+  case P::sle:
+    return "le";
+  case P::sgt:
+    return "gt";
+  case P::sge:
+    return "ge";
+  default:
+    return "";
+  }
+}
+
+StringRef comparisonName(arith::CmpFPredicate predicate) {
+  using P = arith::CmpFPredicate;
+  switch (predicate) {
+  case P::OEQ:
+    return "eq";
+  case P::UNE:
+    return "ne";
+  case P::OLT:
+    return "lt";
+  case P::OLE:
+    return "le";
+  case P::OGT:
+    return "gt";
+  case P::OGE:
+    return "ge";
+  default:
+    return "";
+  }
+}
+
+/// The runtime's operation of the same meaning and operands, or nothing.
+StringRef operationName(Operation *op) {
+  if (isa<arith::AndIOp, arith::OrIOp, arith::XOrIOp>(op) &&
+      !op->getResult(0).getType().isInteger(1))
+    return "";
+  return llvm::TypeSwitch<Operation *, StringRef>(op)
+      .Case([](arith::AddIOp) { return "add"; })
+      .Case([](arith::SubIOp) { return "sub"; })
+      .Case([](arith::MulIOp) { return "mul"; })
+      .Case([](arith::MinSIOp) { return "min"; })
+      .Case([](arith::MaxSIOp) { return "max"; })
+      .Case([](attn::FloorDivOp) { return "floordiv"; })
+      .Case([](attn::FloorModOp) { return "floormod"; })
+      .Case([](arith::FloorDivSIOp) { return "floordiv"; })
+      .Case([](arith::CeilDivSIOp) { return "ceildiv"; })
+      // Without a sign only where neither operand is negative.
+      .Case([](arith::DivUIOp) { return "floordiv"; })
+      .Case([](arith::RemUIOp) { return "floormod"; })
+      .Case([](arith::CeilDivUIOp) { return "ceildiv"; })
+      .Case([](arith::MinUIOp) { return "min"; })
+      .Case([](arith::MaxUIOp) { return "max"; })
+      .Case([](arith::SelectOp) { return "select"; })
+      .Case([](arith::AddFOp) { return "fadd"; })
+      .Case([](arith::SubFOp) { return "fsub"; })
+      .Case([](arith::MulFOp) { return "fmul"; })
+      .Case([](arith::DivFOp) { return "fdiv"; })
+      .Case([](arith::MinimumFOp) { return "fmin"; })
+      .Case([](arith::MaximumFOp) { return "fmax"; })
+      .Case([](arith::MinNumFOp) { return "fmin"; })
+      .Case([](arith::MaxNumFOp) { return "fmax"; })
+      .Case([](math::SqrtOp) { return "sqrt"; })
+      .Case([](math::ExpOp) { return "exp"; })
+      .Case([](math::LogOp) { return "log"; })
+      .Case([](arith::CmpIOp op) { return comparisonName(op.getPredicate()); })
+      .Case([](arith::CmpFOp op) { return comparisonName(op.getPredicate()); })
+      .Case([](arith::AndIOp) { return "and"; })
+      .Case([](arith::OrIOp) { return "or"; })
+      .Case([](arith::XOrIOp) { return "ne"; })
+      .Default(StringRef());
+}
+
+json::Value Describer::expression(Value value) {
+  if (isa<BlockArgument>(value))
+    return getNameOf(value);
+  Operation *op = value.getDefiningOp();
+  Attribute constant;
+  if (matchPattern(value, m_Constant(&constant))) {
+    if (auto integer = dyn_cast<IntegerAttr>(constant))
+      return integer.getType().isInteger(1)
+                 ? int64_t(integer.getValue().getBoolValue())
+                 : integer.getValue().getSExtValue();
+    double real = cast<FloatAttr>(constant).getValueAsDouble();
+    // JSON has no infinities: a quotient.
+    if (std::isinf(real))
+      return json::Array{"fdiv",
+                         json::Array{"convert", "f32", real < 0 ? -1 : 1},
+                         json::Array{"convert", "f32", 0}};
+    return json::Array{"convert", "f32", real};
+  }
+  if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
+          arith::ExtUIOp, arith::TruncIOp>(op))
+    return expression(op->getOperand(0));
+  if (isa<arith::SIToFPOp, arith::UIToFPOp, arith::ExtFOp>(op))
+    return json::Array{"convert", "f32", expression(op->getOperand(0))};
+  if (isa<arith::NegFOp>(op))
+    return json::Array{"fmul", json::Array{"convert", "f32", -1.0},
+                       expression(op->getOperand(0))};
+  StringRef name = operationName(op);
+  if (name.empty()) {
+    if (problem.empty())
+      problem = op->getName().getStringRef().str();
+    return nullptr;
+  }
+  json::Array result{name};
+  for (Value operand : op->getOperands())
+    result.push_back(expression(operand));
+  return json::Value(std::move(result));
+}
+
+json::Value Describer::expression(AffineExpr expr) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return constant.getValue();
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
+    return head.nameOf(head.getSizeArgs()[symbol.getPosition()]);
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  StringRef name = expr.getKind() == AffineExprKind::Add        ? "add"
+                   : expr.getKind() == AffineExprKind::Mul      ? "mul"
+                   : expr.getKind() == AffineExprKind::FloorDiv ? "floordiv"
+                   : expr.getKind() == AffineExprKind::Mod      ? "floormod"
+                                                                : "ceildiv";
+  return json::Array{name, expression(binary.getLHS()),
+                     expression(binary.getRHS())};
+}
+
+json::Array Describer::expressions(ValueRange values) {
+  json::Array result;
+  for (Value value : values)
+    result.push_back(expression(value));
+  return result;
+}
+
+json::Array Describer::shapeOf(Value tensor) {
+  json::Array result;
+  for (AffineExpr extent : getShapeOf(tensor).getResults())
+    result.push_back(expression(extent));
+  return result;
+}
+
+json::Object Describer::tensorOf(BlockArgument tensor, bool isOutput) {
+  return json::Object{{"name", head.nameOf(tensor)},
+                      {"role", isOutput ? "output" : "input"},
+                      {"type", typeName(tensor.getType())},
+                      {"shape", shapeOf(tensor)}};
+}
+
+/// One entry of `arguments`.
+json::Object argumentOf(const KernelArgument &argument) {
+  StringRef name = getNameOf(argument.value);
+  if (argument.kind == KernelArgument::Stride)
+    return json::Object{
+        {"kind", "stride"}, {"tensor", name}, {"dim", int64_t(argument.dim)}};
+  StringRef kind = argument.kind == KernelArgument::Tensor      ? "tensor"
+                   : argument.kind == KernelArgument::Workspace ? "workspace"
+                   : argument.kind == KernelArgument::Size      ? "size"
+                                                                : "scalar";
+  return json::Object{{"kind", kind}, {"name", name}};
+}
+
+json::Object Describer::launchOf(warp::KernelOp kernel) {
+  json::Array arguments, requirements;
+  for (const KernelArgument &argument : getKernelArguments(kernel))
+    arguments.push_back(argumentOf(argument));
+  for (const KernelRequirement &need : getKernelRequirements(kernel)) {
+    json::Array dims;
+    for (int64_t dim : need.dims)
+      dims.push_back(dim);
+    requirements.push_back(json::Object{{"tensor", getNameOf(need.tensor)},
+                                        {"dims", std::move(dims)},
+                                        {"bytes", need.bytes}});
+  }
+  json::Object launch{{"kernel", kernel.getName()},
+                      {"cells", expressions(kernel.getBounds())},
+                      {"threads", int64_t(32 * kernel.getWarps())},
+                      {"shared", int64_t(kernel.getSharedBytes().value_or(0))},
+                      {"arguments", std::move(arguments)}};
+  if (!requirements.empty())
+    launch["requires"] = std::move(requirements);
+  if (std::optional<StringRef> otherwise = kernel.getOtherwise())
+    launch["otherwise"] = *otherwise;
+  return launch;
+}
+
+llvm::Expected<json::Object> Describer::run() {
+  json::Array sizes, tensors, scalars, constraints, workspace, launches;
+  llvm::DenseMap<Value, Value> defaults;
+  for (auto op : head.getHeadBlock().getOps<attn::DefaultOp>())
+    defaults[op.getParameter()] = op.getValue();
+  for (BlockArgument size : head.getSizeArgs())
+    sizes.push_back(head.nameOf(size));
+  for (BlockArgument input : head.getInArgs()) {
+    if (isa<RankedTensorType>(input.getType())) {
+      tensors.push_back(tensorOf(input, /*isOutput=*/false));
+      continue;
+    }
+    json::Value byDefault = nullptr;
+    if (defaults.contains(input))
+      byDefault = expression(defaults.lookup(input));
+    scalars.push_back(json::Object{{"name", head.nameOf(input)},
+                                   {"type", typeName(input.getType())},
+                                   {"default", std::move(byDefault)}});
+  }
+  for (BlockArgument output : head.getOutArgs())
+    tensors.push_back(tensorOf(output, /*isOutput=*/true));
+  for (auto op : head.getHeadBlock().getOps<attn::AssumeOp>())
+    constraints.push_back(json::Object{
+        {"text", op.getText()}, {"holds", expression(op.getCondition())}});
+  // Index arithmetic was narrowed for sizes up to this one.
+  for (BlockArgument size : head.getSizeArgs())
+    constraints.push_back(json::Object{
+        {"text",
+         (head.nameOf(size) + " <= " + llvm::Twine(kLargestSize)).str()},
+        {"holds", json::Array{"le", head.nameOf(size), kLargestSize}}});
+  for (auto op : head.getHeadBlock().getOps<attn::WorkspaceOp>())
+    workspace.push_back(json::Object{{"name", op.getName()},
+                                     {"type", typeName(op.getType())},
+                                     {"shape", shapeOf(op.getResult())}});
+  llvm::StringSet<> alternatives;
+  for (auto kernel : head.getHeadBlock().getOps<warp::KernelOp>())
+    if (std::optional<StringRef> otherwise = kernel.getOtherwise())
+      alternatives.insert(*otherwise);
+  for (auto kernel : head.getHeadBlock().getOps<warp::KernelOp>())
+    if (!alternatives.contains(kernel.getName()))
+      launches.push_back(launchOf(kernel));
+  if (!problem.empty())
+    return llvm::createStringError(
+        "expected sizes and scalars that the runtime can evaluate, got '%s'",
+        problem.c_str());
+  return json::Object{{"format", "attentile-manifest"},
+                      {"version", 1},
+                      {"kernel", program.getSymName()},
+                      {"sizes", std::move(sizes)},
+                      {"tensors", std::move(tensors)},
+                      {"scalars", std::move(scalars)},
+                      {"constraints", std::move(constraints)},
+                      {"workspace", std::move(workspace)},
+                      {"launches", std::move(launches)}};
+}
+
+} // namespace
+
+llvm::Expected<llvm::json::Object> describeProgram(tile::ProgramOp program) {
+  return Describer(program).run();
+}
+
+void addResources(llvm::json::Object &manifest, const GpuImage &image) {
+  for (json::Value &launch : *manifest.getArray("launches")) {
+    json::Object &object = *launch.getAsObject();
+    auto found = image.kernels.find(*object.getString("kernel"));
+    if (found != image.kernels.end())
+      object["registers"] = found->second.registers;
+  }
+}
+
+} // namespace attentile
