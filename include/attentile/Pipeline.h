@@ -28,6 +28,8 @@ struct PipelineOptions {
   std::vector<std::string> enabledPasses;
   /// For a GPU: passes that cost more than they bring on a CPU run too.
   bool forGpu = false;
+  /// Whose tile sizes are taken: cpu, or sm_80 and its successors.
+  std::string target = "cpu";
   /// FlashAttention-1's form: the sums are normalised at each step.
   bool normalizeEachStep = false;
   /// FlashAttention-1's grid: one program for a batch and head, in which a loop

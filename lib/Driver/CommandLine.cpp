@@ -216,6 +216,7 @@ bool CommonFlags::finish(CommonOptions &options) const {
     return false;
   }
   options.target = target;
+  options.pipeline.target = target;
   options.pipeline.forGpu = target != "cpu";
   if (!llvm::is_contained(targets, StringRef(target))) {
     wrongCall("expected --target=" + llvm::join(targets, ", ") + ", got '" +

@@ -83,6 +83,7 @@ static void buildTilingStage(OpPassManager &pm,
   pm.addPass(createAttnFormGrids());
   AttnToTileOptions tiling;
   tiling.tileSizes.assign(options.tileSizes.begin(), options.tileSizes.end());
+  tiling.target = options.target;
   pm.addPass(createAttnToTile(tiling));
   pm.addPass(createTileVerify());
 }
