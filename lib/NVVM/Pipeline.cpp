@@ -32,6 +32,7 @@ void buildNVVMPipeline(OpPassManager &manager) {
   manager.addPass(createConvertMathToLLVMPass());
   manager.addPass(createArithToLLVMConversionPass());
   manager.addPass(createConvertControlFlowToLLVMPass());
+  manager.addPass(createUBToLLVMConversionPass());
   manager.addPass(createReconcileUnrealizedCastsPass());
 }
 

@@ -18,6 +18,7 @@
 
 #include "Registers.h"
 #include "attentile/NVVM/Passes.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
@@ -318,6 +319,13 @@ LogicalResult Unroller::emit(Operation &op) {
   auto result = [&]() { return cast<VectorType>(op.getResult(0).getType()); };
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
       .Case([&](arith::ConstantOp op) { return emitConstant(op); })
+      .Case([&](ub::PoisonOp op) {
+        SmallVector<Value> all;
+        for (Type reg : nvvm::registerTypes(op.getType()))
+          all.push_back(ub::PoisonOp::create(builder, loc, reg));
+        set(op, all);
+        return success();
+      })
       .Case([&](vector::BroadcastOp op) {
         Element one = isFragment(op.getSourceType())
                           ? elementsOf(op.getSource()).front()

@@ -168,8 +168,9 @@ Expected<GpuImage> assemble(StringRef ptx, StringRef ptxas,
   if (Error error = writeSource(source.path, ptx))
     return std::move(error);
   std::string architecture = "-arch=" + target.name;
-  SmallVector<StringRef> arguments = {architecture, "-v", source.path, "-o",
-                                      cubin.path};
+  // A thread a kernel: most programs have two, one of them for any strides.
+  SmallVector<StringRef> arguments = {
+      architecture, "-v", "--split-compile=0", source.path, "-o", cubin.path};
   if (options.lineInfo)
     arguments.push_back("-lineinfo");
   int code = 0;
