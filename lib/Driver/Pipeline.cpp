@@ -32,14 +32,17 @@ static constexpr llvm::StringRef kOptimizing[] = {
     "tile-fold-exp2",
     "tile-peel-tails",
     "tile-guard-softmax",
+    "tile-order-programs",
     "loop-invariant-code-motion",
 };
 
 /// What the CPU leaves out: its loops test a tile's bound once, not for each
-/// element, and a maximum is cheap beside its products (docs/decisions).
+/// element, a maximum is cheap beside its products (docs/decisions), and its
+/// threads take programs as they come.
 static constexpr llvm::StringRef kOnlyForGpu[] = {
     "tile-peel-tails",
     "tile-guard-softmax",
+    "tile-order-programs",
 };
 
 llvm::ArrayRef<llvm::StringRef> optimizingPasses() { return kOptimizing; }
@@ -120,9 +123,12 @@ static void buildLoopStage(OpPassManager &pm, const PipelineOptions &options) {
     pm.addPass(createTileGuardSoftmax());
     simplify(pm, options);
   }
+  // One or the other: a head's tiles in one program have no order to choose.
   // Before invariants move: what all tiles of a head share leaves the new loop.
   if (options.programPerHead)
     pm.addPass(createTileSequencePrograms());
+  else if (options.isEnabled("tile-order-programs"))
+    pm.addPass(createTileOrderPrograms());
   if (options.isEnabled("loop-invariant-code-motion"))
     pm.addPass(createLoopInvariantCodeMotionPass());
   pm.addPass(createTileVerify());
@@ -139,6 +145,8 @@ void buildWarpPipeline(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createTilePartitionWarps());
   pm.addPass(createTileAssignLayouts());
   pm.addPass(createTileVerifyLayouts());
+  // Layouts are known: what is rounded behind a branch is rounded in it.
+  pm.addPass(createTileNarrowBranches());
   // What each thread does; tiles are gone.
   pm.addPass(createTileToWarp());
   pm.addPass(createCanonicalizerPass());
