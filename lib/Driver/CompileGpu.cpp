@@ -123,7 +123,7 @@ int emitGpuCode(const CompileCommandOptions &options, Session &session,
   (*manifest)["target"] = target->name;
   (*manifest)["bound"] = boundNames(options.bind);
   (*manifest)["source"] =
-      json::Object{{"file", llvm::sys::path::filename(options.source)},
+      json::Object{{"file", llvm::sys::path::filename(options.source).str()},
                    {"sha256", hashOf(session.sourceText())}};
   std::string file =
       options.output.empty() ? (name + ".cubin").str() : options.output;
@@ -139,14 +139,14 @@ int emitGpuCode(const CompileCommandOptions &options, Session &session,
     cubin = std::move(image->cubin);
     (*manifest)["ptxas"] = image->version;
     (*manifest)["image"] = json::Object{
-        {"cubin", llvm::sys::path::filename(withEnding(file, "cubin"))},
+        {"cubin", llvm::sys::path::filename(withEnding(file, "cubin")).str()},
         {"bytes", int64_t(cubin.size())},
         {"sha256", hashOf(cubin)}};
   } else {
     printNote("no ptxas in PATH, CUDA_HOME or a Python package: PTX is written "
               "instead of a cubin, and the driver compiles it");
     (*manifest)["ptx"] = json::Object{
-        {"file", llvm::sys::path::filename(withEnding(file, "ptx"))}};
+        {"file", llvm::sys::path::filename(withEnding(file, "ptx")).str()}};
   }
   std::string text = textOf(*manifest);
   if (isHeader)

@@ -67,6 +67,7 @@ LogicalResult WarpEmitter::emit(Operation *op) {
       .Case([&](tile::IndexOp index) { return emitIndex(index); })
       .Case([&](tile::BroadcastOp op) { return emitBroadcast(op); })
       .Case([&](tile::ReduceOp reduce) { return emitReduce(reduce); })
+      .Case([&](tile::VoteOp vote) { return emitVote(vote); })
       .Case([&](tile::DotOp dot) { return emitDot(dot); })
       .Case([&](tile::LoadOp load) { return emitLoad(load); })
       .Case([&](tile::StoreOp store) { return emitStore(store); })
