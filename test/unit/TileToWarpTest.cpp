@@ -18,6 +18,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "gtest/gtest.h"
+#include <cmath>
 #include <fstream>
 #include <sstream>
 
@@ -28,7 +29,7 @@ using namespace attentile::test;
 namespace {
 
 const char *kToTiles =
-    "attn-lower-softmax,attn-form-grids,attn-to-tile{tile-sizes=%s},"
+    "attn-lower-softmax,attn-form-grids,attn-to-tile{%s},"
     "canonicalize,cse,tile-fuse-online-softmax,canonicalize,cse,"
     "tile-skip-masked-blocks,canonicalize,cse,tile-fold-exp2,canonicalize,cse,"
     "loop-invariant-code-motion";
@@ -41,7 +42,7 @@ struct KernelCase {
   const char *example;
   const char *type;
   int64_t D, E;
-  std::string tiles = "m=64,n=32";
+  std::string tiles = "tile-sizes=m=64,n=32";
   std::string partition = "";
   std::string behind = ",warp-pipeline-copies,warp-allocate-shared";
   bool guard = false;
@@ -73,8 +74,8 @@ TileFile compile(const KernelCase &run) {
   return file;
 }
 
-/// Inputs that their types hold.
-Values drawRounded(TileFile &file) {
+/// Inputs that their types hold, with scores near 1.
+Values drawRounded(TileFile &file, int64_t D) {
   Values values =
       file.draw({{"B", 1}, {"H", 2}, {"G", 1}, {"M", 70}, {"N", 91}, {"R", 40}},
                 /*seed=*/1);
@@ -82,6 +83,7 @@ Values drawRounded(TileFile &file) {
   for (BlockArgument in : head.getInArgs())
     for (double &x : values[head.nameOf(in).str()].data)
       x = roundTo(tile::getElementType(in.getType()), x);
+  values.at("scale").data = {float(1 / std::sqrt(double(D)))};
   return values;
 }
 
@@ -89,7 +91,7 @@ void expectSame(const KernelCase &run) {
   SCOPED_TRACE(std::string(run.example) + " " + run.type + " " + run.tiles +
                " " + run.partition + run.behind);
   TileFile file = compile(run);
-  Values expected = drawRounded(file), got = expected;
+  Values expected = drawRounded(file, run.D), got = expected;
   ASSERT_TRUE(interpret(file.program(), expected));
   ASSERT_TRUE(file.run(format(kToWarps, run.partition) + run.behind));
   ASSERT_TRUE(interpretWarps(file.program(), got));
@@ -120,44 +122,62 @@ INSTANTIATE_TEST_SUITE_P(TileToWarp, Examples, testing::ValuesIn(kExamples),
                          });
 
 TEST(TileToWarp, copiesWaitedForAtOnce) {
-  expectSame({"02-causal", "bf16", 32, 16, "m=64,n=32", "", ""});
+  expectSame({"02-causal", "bf16", 32, 16, "tile-sizes=m=64,n=32", "", ""});
 }
 
 TEST(TileToWarp, severalRowBlocksAWarp) {
-  expectSame({"02-causal", "f16", 64, 64, "m=128,n=64"});
+  expectSame({"02-causal", "f16", 64, 64, "tile-sizes=m=128,n=64"});
 }
 
 TEST(TileToWarp, columnsSplitOverWarps) {
-  expectSame({"02-causal", "bf16", 32, 272, "m=64,n=32"});
+  expectSame({"02-causal", "bf16", 32, 272, "tile-sizes=m=64,n=32"});
 }
 
 TEST(TileToWarp, splitReducedAxis) {
   for (const char *example : {"02-causal", "07-column-sums"})
-    expectSame({example, "bf16", 32, 64, "m=32,n=64", "split=reduced"});
-  expectSame({"02-causal", "f32", 16, 32, "m=32,n=32", "split=reduced"});
+    expectSame(
+        {example, "bf16", 32, 64, "tile-sizes=m=32,n=64", "split=reduced"});
+  expectSame(
+      {"02-causal", "f32", 16, 32, "tile-sizes=m=32,n=32", "split=reduced"});
+}
+
+/// Tiles as a target's table has them: padded heads, columns over two warps,
+/// factors that take turns in one buffer.
+TEST(TileToWarp, headSizes) {
+  KernelCase cases[] = {{"02-causal", "bf16", 8, 72, "target=sm_80"},
+                        {"02-causal", "f32", 80, 8, "target=sm_90"},
+                        {"08-two-softmaxes", "f16", 20, 33, "target=sm_86"},
+                        {"01-attention", "bf16", 256, 512, "target=sm_90"},
+                        {"08-two-softmaxes", "f32", 512, 512, "target=sm_86"},
+                        {"07-column-sums", "bf16", 96, 40, "target=sm_89"}};
+  for (KernelCase &run : cases) {
+    run.guard = true;
+    expectSame(run);
+  }
 }
 
 TEST(TileToWarp, guardedSoftmax) {
   for (const char *type : {"bf16", "f32"})
     for (const char *example : {"01-attention", "02-causal", "05-soft-cap"}) {
-      KernelCase run{example, type, 16, 32, "m=64,n=16"};
+      KernelCase run{example, type, 16, 32, "tile-sizes=m=64,n=16"};
       run.guard = true;
       expectSame(run);
     }
-  KernelCase split{"02-causal", "bf16", 16, 32, "m=32,n=32", "split=reduced"};
+  KernelCase split{"02-causal",    "bf16", 16, 32, "tile-sizes=m=32,n=32",
+                   "split=reduced"};
   split.guard = true;
   expectSame(split);
 }
 
 TEST(DeferSums, lanesMeetAfterTheLoop) {
   for (const char *example : {"02-causal", "08-two-softmaxes"})
-    expectSame({example, "f32", 16, 16, "m=64,n=32", "",
+    expectSame({example, "f32", 16, 16, "tile-sizes=m=64,n=32", "",
                 ",warp-defer-sums,warp-pipeline-copies,warp-allocate-shared"});
 }
 
 TEST(PipelineCopies, stages) {
   for (const char *stages : {"2", "3"})
-    expectSame({"03-sliding-window", "bf16", 16, 16, "m=64,n=16", "",
+    expectSame({"03-sliding-window", "bf16", 16, 16, "tile-sizes=m=64,n=16", "",
                 std::string(",warp-pipeline-copies{stages=") + stages +
                     "},warp-allocate-shared"});
 }
@@ -165,10 +185,10 @@ TEST(PipelineCopies, stages) {
 /// Every barrier and every wait of the loop is needed: without it the
 /// interpreter finds a race or a copy on its way.
 TEST(PipelineCopies, nothingToSpare) {
-  KernelCase run{"02-causal", "bf16", 16, 16, "m=64,n=16"};
+  KernelCase run{"02-causal", "bf16", 16, 16, "tile-sizes=m=64,n=16"};
   for (unsigned number = 0;; ++number) {
     TileFile file = compile(run);
-    Values values = drawRounded(file);
+    Values values = drawRounded(file, run.D);
     ASSERT_TRUE(file.run(format(kToWarps, "") + run.behind));
     SmallVector<Operation *> syncs;
     file.getModule().walk([&](scf::ForOp loop) {
