@@ -1,5 +1,6 @@
 """lit: every .mlir, .attn and .test file runs its RUN lines; unit tests run whole."""
 import os
+import shutil
 import sys
 
 import lit.formats
@@ -36,3 +37,5 @@ if config.sanitize:
     config.available_features.add("sanitize")
 else:
     config.available_features.add("no-sanitize")
+if shutil.which("ptxas") or os.access(os.path.join(os.environ.get("CUDA_HOME", ""), "bin", "ptxas"), os.X_OK):
+    config.available_features.add("ptxas")

@@ -69,6 +69,10 @@ constexpr const char *kCpuOnly[] = {"cpu"};
 constexpr const char *kAllTargets[] = {"cpu", "sm_80", "sm_86", "sm_89",
                                        "sm_90"};
 
+constexpr const char *kCpuAndGpu[] = {"auto", "cpu", "gpu"};
+constexpr const char *kCheckTargets[] = {"cpu",   "gpu",   "sm_80",
+                                         "sm_86", "sm_89", "sm_90"};
+
 /// The flags that every command takes.
 struct CommonFlags {
   cl::opt<std::string> source{cl::Positional, cl::desc("FILE.attn"),
@@ -125,6 +129,12 @@ struct CommonFlags {
 };
 
 struct RunFlags : CommonFlags {
+  RunFlags() {
+    targets = kCpuAndGpu;
+    target.setInitialValue("auto");
+    target.setDescription(
+        "Where to run: cpu or gpu; default: the GPU if there is one");
+  }
   cl::list<std::string> in{
       "in", cl::value_desc("NAME=FILE.npy"),
       cl::desc("Read an input; those not named are drawn from the seed"),
@@ -181,6 +191,11 @@ struct CompileFlags : CommonFlags {
 };
 
 struct CheckFlags : CommonFlags {
+  CheckFlags() {
+    targets = kCheckTargets;
+    target.setDescription("Where to run: cpu (default) or gpu; with --prepare "
+                          "sm_80, sm_86, sm_89 or sm_90");
+  }
   cl::opt<bool> eachPass{
       "each-pass",
       cl::desc("Also run the program as it stands after every pass"),
@@ -193,6 +208,10 @@ struct CheckFlags : CommonFlags {
   cl::opt<std::string> after{"after", cl::value_desc("PASS"),
                              cl::desc("The program after this pass alone"),
                              cl::cat(category)};
+  cl::opt<std::string> prepare{
+      "prepare", cl::value_desc("DIR"),
+      cl::desc("Write kernels and runs for attentile-run on another machine"),
+      cl::cat(category)};
   cl::opt<uint64_t> seed{"seed", cl::value_desc("N"), cl::init(1),
                          cl::desc("Of the values that are drawn; default 1"),
                          cl::cat(category)};
@@ -216,8 +235,11 @@ bool CommonFlags::finish(CommonOptions &options) const {
     return false;
   }
   options.target = target;
-  options.pipeline.target = target;
-  options.pipeline.forGpu = target != "cpu";
+  // Of "gpu" and "auto" the machine decides, when it is known.
+  if (StringRef(target).starts_with("sm_")) {
+    options.pipeline.target = target;
+    options.pipeline.forGpu = true;
+  }
   if (!llvm::is_contained(targets, StringRef(target))) {
     wrongCall("expected --target=" + llvm::join(targets, ", ") + ", got '" +
               target + "'");
@@ -357,6 +379,7 @@ static constexpr char kCheckOverview[] =
 
   attentile check causal.attn
   attentile check causal.attn --bind T=bf16 --each-pass
+  attentile check causal.attn --target=sm_90 --prepare DIR   # for attentile-run DIR
 )";
 
 static constexpr char kExplainOverview[] =
@@ -450,6 +473,7 @@ static int checkMain(int argc, char **argv) {
   options.full = flags.full;
   options.only = flags.only;
   options.after = flags.after;
+  options.prepare = flags.prepare;
   options.seed = flags.seed;
   options.threads = flags.threads;
   return checkCommand(options);

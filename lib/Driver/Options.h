@@ -30,7 +30,9 @@ struct CommonOptions {
   std::string source;            ///< the .attn file; "-" is standard input
   std::vector<std::string> bind; ///< each as D=128,T=bf16
   std::string kernel, schedule;
-  std::string target = "cpu"; ///< or sm_80, sm_86, sm_89, sm_90
+  /// Or sm_80, sm_86, sm_89, sm_90; "gpu": that of this machine; "auto": the
+  /// GPU if there is one, else the CPU.
+  std::string target = "cpu";
   std::string cpu = "native";
   bool jsonDiagnostics = false;
   bool remarks = false; ///< print what the passes decided
@@ -73,6 +75,7 @@ struct CheckCommandOptions : CommonOptions {
   bool eachPass = false;
   bool full = false;
   std::string only, after; ///< one configuration; one pass
+  std::string prepare;     ///< a folder; empty: the runs happen here
 };
 
 struct ExplainCommandOptions : CommonOptions {

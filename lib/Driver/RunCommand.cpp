@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "BoundsCheck.h"
+#include "GpuCompiler.h"
+#include "GpuRunner.h"
 #include "Inputs.h"
 #include "Progress.h"
 #include "Session.h"
@@ -69,7 +71,10 @@ public:
 private:
   int prepare();
   int compile();
+  int compileForCpu();
+  int compileOnGpu();
   int execute();
+  int executeOnGpu();
   int writeFiles();
   int verify();
 
@@ -80,7 +85,9 @@ private:
   Inputs inputs;
   OwningOpRef<ModuleOp> formula; // the attn level, as the reference reads it
   std::vector<int64_t> sizes;
-  std::unique_ptr<NativeProgram> program;
+  std::unique_ptr<CheckedKernel> checked;
+  std::unique_ptr<NativeProgram> program; // on the CPU,
+  std::unique_ptr<GpuKernel> onGpu;       // or on the GPU
 };
 
 } // namespace
@@ -106,7 +113,7 @@ int Run::prepare() {
     }
   if (!inputs.read(*head, options.inputs, session.bindings))
     return exitWrongCall;
-  std::unique_ptr<CheckedKernel> checked = session.check(CheckMode::Run);
+  checked = session.check(CheckMode::Run);
   if (int code = session.report())
     return code;
   formula = session.emit(*checked);
@@ -135,11 +142,10 @@ int Run::prepare() {
   return exitSuccess;
 }
 
-int Run::compile() {
+int Run::compileForCpu() {
   llvm::Expected<NativeTarget> target = NativeTarget::select(options.cpu);
   if (!target)
     return fail(exitWrongCall, llvm::toString(target.takeError()));
-  auto start = std::chrono::steady_clock::now();
   OwningOpRef<ModuleOp> module = formula->clone();
   if (!session.lowerToTiles(*module))
     return exitWrongProgram;
@@ -148,11 +154,57 @@ int Run::compile() {
   if (!compiled)
     return fail(exitWrongProgram, llvm::toString(compiled.takeError()));
   program = std::move(*compiled);
+  return exitSuccess;
+}
+
+int Run::compileOnGpu() {
+  llvm::Expected<std::string> target = gpuTarget();
+  if (!target)
+    return fail(exitWrongCall, llvm::toString(target.takeError()));
+  llvm::Expected<CompiledKernel> image =
+      compileForGpu(*checked, *target, options.pipeline);
+  if (!image)
+    return fail(exitWrongProgram, llvm::toString(image.takeError()));
+  std::vector<std::string> names;
+  for (BlockArgument in : kernel().getInArgs())
+    names.push_back(kernel().nameOf(in).str());
+  llvm::Expected<std::unique_ptr<GpuKernel>> loaded =
+      GpuKernel::load(*image, std::move(names));
+  if (!loaded)
+    return fail(exitWrongProgram, llvm::toString(loaded.takeError()));
+  onGpu = std::move(*loaded);
+  return exitSuccess;
+}
+
+int Run::compile() {
+  auto start = std::chrono::steady_clock::now();
+  bool takesGpu = options.target == "gpu" ||
+                  (options.target == "auto" && attentile_device_count() > 0);
+  if (int code = takesGpu ? compileOnGpu() : compileForCpu())
+    return code;
   llvm::outs() << "compiled in " << timeText(secondsSince(start)) << "\n";
   return exitSuccess;
 }
 
+int Run::executeOnGpu() {
+  llvm::Expected<double> seconds =
+      onGpu->time(inputs.ins, inputs.outs, options.repeat);
+  if (!seconds)
+    return fail(exitWrongProgram, llvm::toString(seconds.takeError()));
+  char name[96] = "";
+  attentile_device_info(0, nullptr, name, sizeof name);
+  llvm::outs() << "ran in " << timeText(*seconds)
+               << (options.repeat > 1
+                       ? ", the mean of " + std::to_string(options.repeat) +
+                             " launches,"
+                       : "")
+               << " on " << name << "\n";
+  return exitSuccess;
+}
+
 int Run::execute() {
+  if (onGpu)
+    return executeOnGpu();
   RunArguments arguments;
   arguments.tensors = inputs.ins;
   arguments.tensors.insert(arguments.tensors.end(), inputs.outs.begin(),

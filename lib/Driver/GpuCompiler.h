@@ -1,0 +1,23 @@
+//===- GpuCompiler.h - from a checked kernel to a cubin ---------*- C++ -*-===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef ATTENTILE_LIB_DRIVER_GPUCOMPILER_H
+#define ATTENTILE_LIB_DRIVER_GPUCOMPILER_H
+
+#include "CompiledKernel.h"
+#include "attentile/Pipeline.h"
+
+namespace attentile {
+
+/// Compiles for sm_80, sm_86, sm_89 or sm_90, in a context of its own. Without
+/// ptxas there is PTX alone. The error is the first one that a pass reported.
+llvm::Expected<CompiledKernel> compileForGpu(const CheckedKernel &kernel,
+                                             llvm::StringRef target,
+                                             const PipelineOptions &options);
+
+} // namespace attentile
+
+#endif
