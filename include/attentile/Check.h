@@ -76,6 +76,8 @@ struct RunCheckOptions {
   std::string file;
   /// The kernel and schedule to check; empty as in the front end's options.
   std::string kernel, schedule;
+  /// The sizes to try are those around the tiles of this target.
+  std::string target = "cpu";
   /// Draws whatever is random.
   uint64_t seed = 1;
   /// Also after each pass.

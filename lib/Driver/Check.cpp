@@ -453,7 +453,8 @@ llvm::Expected<std::vector<PassCheck>>
 runCheck(const SyntaxTree &tree, const Bindings &bindings, KernelRunner &runner,
          const RunCheckOptions &options, Diagnostics &diagnostics,
          llvm::raw_ostream &os) {
-  Source source{tree, bindings, options.kernel, options.schedule};
+  Source source{tree, bindings, options.kernel, options.schedule,
+                options.target};
   std::unique_ptr<Space> space = makeSpace(source, diagnostics);
   if (!space)
     return llvm::createStringError("expected a kernel that can be checked");

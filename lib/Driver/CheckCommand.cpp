@@ -82,6 +82,7 @@ int checkCommand(const CheckCommandOptions &options) {
   check.file = options.source;
   check.kernel = options.kernel;
   check.schedule = options.schedule;
+  check.target = *target;
   check.seed = options.seed;
   check.eachPass = options.eachPass;
   check.full = options.full;

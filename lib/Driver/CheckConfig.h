@@ -84,6 +84,7 @@ struct Source {
   const SyntaxTree &tree;
   const Bindings &bindings;
   std::string kernel, schedule;
+  std::string target = "cpu"; // whose tile sizes are tried
 };
 
 /// The kernel with the types and head sizes of `config`; null if the kernel

@@ -67,12 +67,14 @@ std::vector<int64_t> extentsToTry(int64_t tile) {
 //===----------------------------------------------------------------------===//
 
 /// Notes how attn-to-tile tiles the kernel's axes.
-static void findTiles(Variant &variant) {
+static void findTiles(Variant &variant, const std::string &target) {
   OwningOpRef<ModuleOp> copy = variant.module->clone();
   PassManager passes(variant.context.get());
   passes.addNestedPass<attn::KernelOp>(createAttnLowerSoftmax());
   passes.addNestedPass<attn::KernelOp>(createAttnFormGrids());
-  passes.addPass(createAttnToTile());
+  AttnToTileOptions tiling;
+  tiling.target = target;
+  passes.addPass(createAttnToTile(tiling));
   ScopedDiagnosticHandler quiet(variant.context.get(),
                                 [](mlir::Diagnostic &) { return success(); });
   if (failed(passes.run(*copy)))
@@ -116,7 +118,7 @@ std::unique_ptr<Variant> makeVariant(const Source &source, const Config &config,
   variant->context->loadDialect<tile::TileDialect>();
   variant->module = emit(*variant->context, *variant->checked);
   variant->kernel = *variant->module->getOps<attn::KernelOp>().begin();
-  findTiles(*variant);
+  findTiles(*variant, source.target);
   return variant;
 }
 
