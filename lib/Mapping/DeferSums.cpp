@@ -140,13 +140,16 @@ bool Recurrence::match() {
 /// Puts a part in place of its sum over lanes; the exchange goes with its last
 /// use, additions and shuffles in turn.
 void takePart(OpOperand &operand, Value part) {
-  SmallVector<Value> unused{operand.get()};
+  llvm::SetVector<Operation *> unused;
+  unused.insert(operand.get().getDefiningOp());
   operand.set(part);
   while (!unused.empty()) {
-    Operation *op = unused.pop_back_val().getDefiningOp();
-    if (!op || !isOpTriviallyDead(op))
+    Operation *op = unused.pop_back_val();
+    if (!isOpTriviallyDead(op))
       continue;
-    llvm::append_range(unused, op->getOperands());
+    for (Value value : op->getOperands())
+      if (Operation *source = value.getDefiningOp())
+        unused.insert(source);
     op->erase();
   }
 }
