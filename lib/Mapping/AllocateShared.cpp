@@ -46,17 +46,6 @@ struct Life {
   }
 };
 
-/// What a buffer takes, a multiple of 128 bytes.
-int64_t bytesOf(warp::BufferType type) {
-  int64_t rows = 1;
-  for (int64_t size : type.getShape().drop_back())
-    rows *= size;
-  int64_t pitch = cast<tile::SharedAttr>(type.getLayout()).getPitch();
-  return std::max<int64_t>(type.getStages(), 1) *
-         llvm::alignTo(
-             rows * pitch * warp::getElementBytes(type.getElementType()), 128);
-}
-
 /// All operations that use a buffer or one of its stages.
 void collectAccesses(Value buffer, SmallVectorImpl<Operation *> &accesses) {
   for (Operation *user : buffer.getUsers())
@@ -153,7 +142,7 @@ struct WarpAllocateShared : impl::WarpAllocateSharedBase<WarpAllocateShared> {
           alloc.erase();
         continue;
       }
-      life.bytes = bytesOf(alloc.getType());
+      life.bytes = warp::getBufferBytes(alloc.getType());
       lives.push_back(std::move(life));
     }
     return lives;

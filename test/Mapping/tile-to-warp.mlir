@@ -86,3 +86,35 @@ tile.program @product sizes(%M) ins(%P: f32[M, 16], %V: f32[16, 32]) outs(%O: f3
     tile.store %o, %O[%m, %e] : tensor<16x32xf32, #m_e>, tensor<?x32xf32>, (tensor<16xindex, #m>, tensor<32xindex, #e>)
   }
 }
+
+// -----
+
+#m = #tile.axes<"m", in = #tile.fragment<[8 lane 4, 2 reg 1, 2 warp 1]>>
+
+// The rows of a warp decide together, so warps may go different ways; what a
+// side leaves open is poison.
+// CHECK-LABEL: warp.kernel @guarded_0
+// CHECK: %[[BOTH:.*]]:2 = vector.to_elements %{{.*}} : vector<2xi1>
+// CHECK: %[[OWN:.*]] = arith.andi %[[BOTH]]#0, %[[BOTH]]#1
+// CHECK: %[[CALM:.*]] = warp.vote_all %[[OWN]]
+// CHECK: scf.if %[[CALM]] -> (vector<2xf32>)
+// CHECK-NOT: warp.barrier
+tile.program @guarded sizes(%M) ins(%X: f32[M]) outs(%O: f32[M]) {
+  %c0 = arith.constant 0 : index
+  %limit = arith.constant 4.0 : f32
+  tile.kernel @guarded_0 grid() attributes {tile.warps = #tile.warps<rows = "m", split_rows = 2>} {
+    %open = ub.poison : tensor<32xf32, #m>
+    %m = tile.index %c0 : tensor<32xindex, #m>
+    %x = tile.load %X[%m] : tensor<?xf32>, (tensor<32xindex, #m>) -> tensor<32xf32, #m>
+    %t = tile.broadcast %limit : f32 to tensor<32xf32, #m>
+    %small = arith.cmpf ole, %x, %t : tensor<32xf32, #m>
+    %calm = tile.vote %small : tensor<32xi1, #m>
+    %y = scf.if %calm -> (tensor<32xf32, #m>) {
+      %e = math.exp2 %x : tensor<32xf32, #m>
+      scf.yield %e : tensor<32xf32, #m>
+    } else {
+      scf.yield %open : tensor<32xf32, #m>
+    }
+    tile.store %y, %O[%m] : tensor<32xf32, #m>, tensor<?xf32>, (tensor<32xindex, #m>)
+  }
+}
