@@ -63,12 +63,14 @@ private:
   DataFlowSolver &solver;
   warp::KernelOp kernel;
   OpBuilder builder;
-  DenseMap<Value, Value> narrow;
+  DenseMap<Value, Value> narrow, clamped;
 
   /// Whether an index value is known to fit an i32; and to be at least 0.
   bool fits(Value value, bool nonNegative = false);
   bool canNarrow(Operation *op);
   Value narrowed(Value value);
+  void insertAfter(Value value);
+  bool clampComparison(arith::CmpIOp compare);
   void rewrite(Operation *op);
 };
 
@@ -113,16 +115,63 @@ bool Narrower::canNarrow(Operation *op) {
   return some;
 }
 
+/// A comparison of a position that fits with a bound that may not: the bound is
+/// clamped to 32 bits, which changes no answer, as the position is not at
+/// either end. Pays where a bound meets several positions, as a row's does.
+bool Narrower::clampComparison(arith::CmpIOp compare) {
+  if (!compare.getLhs().getType().isIndex() ||
+      compare.getPredicate() >= arith::CmpIPredicate::ult)
+    return false;
+  unsigned side = fits(compare.getLhs()) ? 1 : 0;
+  Value position = compare->getOperand(1 - side);
+  Value bound = compare->getOperand(side);
+  if (fits(bound) || !fits(position) || bound.hasOneUse())
+    return false;
+  const ConstantIntRanges &range =
+      solver.lookupState<dataflow::IntegerValueRangeLattice>(position)
+          ->getValue()
+          .getValue();
+  if (range.smin().getSExtValue() == INT32_MIN ||
+      range.smax().getSExtValue() == INT32_MAX)
+    return false;
+  Value &result = clamped[bound];
+  if (!result) {
+    insertAfter(bound);
+    Location loc = bound.getLoc();
+    Value least = arith::ConstantIndexOp::create(builder, loc, INT32_MIN);
+    Value most = arith::ConstantIndexOp::create(builder, loc, INT32_MAX);
+    Value inside = arith::MinSIOp::create(
+        builder, loc, arith::MaxSIOp::create(builder, loc, bound, least), most);
+    result =
+        arith::IndexCastOp::create(builder, loc, builder.getI32Type(), inside);
+  }
+  Value operands[2];
+  operands[side] = result;
+  operands[1 - side] = narrowed(position);
+  builder.setInsertionPoint(compare);
+  Value replacement =
+      arith::CmpIOp::create(builder, compare.getLoc(), compare.getPredicate(),
+                            operands[0], operands[1]);
+  compare.getResult().replaceAllUsesWith(replacement);
+  compare.erase();
+  return true;
+}
+
+/// Behind a value's definition; at the kernel's top if that is outside.
+void Narrower::insertAfter(Value value) {
+  if (value.getParentRegion()->isProperAncestor(&kernel.getBody()))
+    builder.setInsertionPointToStart(&kernel.getBody().front());
+  else
+    builder.setInsertionPointAfterValue(value);
+}
+
 /// The i32 that holds an index value that fits.
 Value Narrower::narrowed(Value value) {
   Value &result = narrow[value];
   if (result)
     return result;
   OpBuilder::InsertionGuard guard(builder);
-  if (value.getParentRegion()->isProperAncestor(&kernel.getBody()))
-    builder.setInsertionPointToStart(&kernel.getBody().front());
-  else
-    builder.setInsertionPointAfterValue(value);
+  insertAfter(value);
   APInt constant;
   if (matchPattern(value, m_ConstantInt(&constant)))
     result = arith::ConstantIntOp::create(builder, value.getLoc(),
@@ -160,10 +209,16 @@ void Narrower::rewrite(Operation *op) {
 
 void Narrower::run() {
   SmallVector<Operation *> work;
+  SmallVector<arith::CmpIOp> comparisons;
   kernel.getBody().walk([&](Operation *op) {
     if (canNarrow(op))
       work.push_back(op);
+    else if (auto compare = dyn_cast<arith::CmpIOp>(op))
+      comparisons.push_back(compare);
   });
+  // First, while the analysis still knows every operand.
+  for (arith::CmpIOp compare : comparisons)
+    clampComparison(compare);
   SmallVector<Operation *> wide;
   for (Operation *op : work) {
     bool keeps = op->getResult(0).getType().isIndex();

@@ -21,6 +21,17 @@ tile.program @p sizes(%M) ins(%X: i64[M]) outs(%Y: f32[M]) {
     // CHECK: arith.cmpi slt, %{{.*}}, %{{.*}} : index
     %before = arith.cmpi slt, %n, %m : index
     %both = arith.andi %inside, %before : i1
+    // A bound that may not fit and meets several positions is clamped, once.
+    // CHECK: %[[LOW:.*]] = arith.maxsi %[[LAST:.*]], %{{.*}} : index
+    // CHECK: %[[HIGH:.*]] = arith.minsi %[[LOW]], %{{.*}} : index
+    // CHECK: %[[LAST32:.*]] = arith.index_cast %[[HIGH]] : index to i32
+    // CHECK-COUNT-2: arith.cmpi sle, %{{.*}}, %[[LAST32]] : i32
+    %far = warp.load %X[%lane] : tensor<?xi64> -> i64
+    %last = arith.index_cast %far : i64 to index
+    %v0 = arith.cmpi sle, %lane, %last : index
+    %v1 = arith.cmpi sle, %m, %last : index
+    %v = arith.andi %v0, %v1 : i1
+    warp.store %one, %Y[%lane] if %v : f32, tensor<?xf32>
     // CHECK: warp.store %{{.*}}, %{{.*}}[%[[M]]] if
     warp.store %one, %Y[%m] if %both : f32, tensor<?xf32>
   }
