@@ -17,6 +17,7 @@
 #include "attentile/NVVM/Signature.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include <map>
 
 namespace attentile::nvvm {
 
@@ -107,6 +108,9 @@ struct KernelLowering {
   llvm::DenseMap<mlir::Value, TensorAccess> tensors;
   /// The first byte of a buffer (or stage), an i32 in the shared window.
   llvm::DenseMap<mlir::Value, mlir::Value> buffers;
+  /// Of ldmatrix: what the loads of a block from a buffer share.
+  std::map<std::tuple<mlir::Block *, const void *, int64_t>, mlir::Value>
+      laneBases;
   mlir::Value threadId; ///< i32
   mlir::Value laneId;   ///< i32
   mlir::Value warpId;   ///< i32, the same register in all lanes

@@ -12,10 +12,28 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelLowering.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 
 namespace attentile::nvvm {
+
+/// The part of an address that all loads of a buffer share, computed anew where
+/// a loop goes round: LLVM would move each of its dozens of sums with a
+/// constant out of the loop, and keep a register for each.
+static Value laneBase(KernelLowering &k, const Emitter &e, warp::LdmatrixOp op,
+                      Value base) {
+  if (!op->getParentOfType<scf::ForOp>())
+    return base;
+  int64_t form = op.getNum() * 2 + int64_t(op.getOrder());
+  Value &known =
+      k.laneBases[{op->getBlock(), op.getBuffer().getAsOpaquePointer(), form}];
+  if (!known)
+    known = e.ptx("mov.b32 $0, $1;", "=r,r", e.b.getI32Type(), base,
+                  /*sideEffects=*/true)
+                .front();
+  return known;
+}
 
 /// Where lane l's row of 16 bytes lies: lanes 0 to 7 give the rows of the first
 /// matrix, 8 to 15 of the second, and so on.
@@ -52,12 +70,13 @@ static Value ldmatrixAddress(KernelLowering &k, const Emitter &e,
   Value laneChunk = e.bitXor(beside, pattern);
   Value lane = e.add(e.mul(laneRow, e.i32(layout.pitch * bytes)),
                      e.mul(laneChunk, e.i32(16)));
+  Value start = laneBase(k, e, op, e.add(base, lane));
   Value columnBytes = e.mul(column, e.i32(bytes));
   Value low = e.bitAnd(columnBytes, e.i32((layout.period - 1) * 16));
   Value high = e.sub(columnBytes, low);
   // Buffers start at multiples of 128 bytes: the xor stays within the lane's
   // part.
-  Value start = e.bitXor(e.add(base, lane), low);
+  start = e.bitXor(start, low);
   start = e.add(start, e.mul(row, e.i32(layout.pitch * bytes)));
   return e.add(start, high);
 }
