@@ -29,6 +29,9 @@ for directory in (config.llvm_tools_dir, os.path.join(config.build_root, "bin"))
 for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
+# Where nothing else is said a test runs on the CPU, whatever this machine has;
+# what is about the GPU's runtime names the fake driver.
+config.environment["ATTENTILE_CUDA_DRIVER"] = "libno-cuda-in-tests.so"
 if config.sanitize:
     # LLVM's allocators poison what they have not handed out where they are
     # compiled here, and do not unpoison it where they are compiled into libLLVM.

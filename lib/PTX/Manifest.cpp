@@ -14,6 +14,7 @@
 #include "attentile/NVVM/Signature.h"
 #include "attentile/PTX.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
