@@ -82,6 +82,21 @@ static void emitCopy(const Emitter &e, Value shared, Value global, Value bytes,
           {shared, global, predicate}, /*sideEffects=*/true);
 }
 
+/// A value that LLVM knows nothing of from here on, in a loop. What is computed
+/// from it for each of a copy's rows is then computed where it is used; else
+/// each sum, and of a copy that is the same in every iteration each address and
+/// size too, would be moved out of the loop and keep a register.
+static Value hide(const Emitter &e, Operation *op, Value value) {
+  if (!value || !op->getParentOfType<scf::ForOp>())
+    return value;
+  bool isWide = isa<LLVM::LLVMPointerType>(value.getType());
+  return e
+      .ptx(isWide ? "mov.b64 $0, $1;" : "mov.b32 $0, $1;",
+           isWide ? "=l,l" : "=r,r", value.getType(), value,
+           /*sideEffects=*/true)
+      .front();
+}
+
 static void lowerChunks(KernelLowering &k, warp::CopyAsyncOp op) {
   OpBuilder b(op);
   Emitter e(b, op.getLoc());
@@ -90,6 +105,7 @@ static void lowerChunks(KernelLowering &k, warp::CopyAsyncOp op) {
   Type element = buffer.getElementType();
   int64_t bytes = warp::getElementBytes(element), chunk = 16 / bytes;
   bool hasRows = buffer.getRank() == 2;
+  tile::SharedLayout layout = warp::getSharedLayout(buffer);
   int64_t rows = hasRows ? buffer.getShape()[0] : 1;
   int64_t chunks = buffer.getShape().back() / chunk;
   int64_t threads = k.threads();
@@ -112,6 +128,7 @@ static void lowerChunks(KernelLowering &k, warp::CopyAsyncOp op) {
   Inside rowsInside, columnsInside = insideWindow(e, tensor, op, hasRows);
   if (hasRows)
     rowsInside = insideWindow(e, tensor, op, 0);
+  rowsInside.count = hide(e, op, rowsInside.count);
   Value elsewhere = insideElsewhere(e, tensor, op);
   // The window's first element; it may lie outside, and is then not read.
   Value window = globalAddress(e, tensor, op.getIndices());
@@ -140,6 +157,14 @@ static void lowerChunks(KernelLowering &k, warp::CopyAsyncOp op) {
     if (hasRows)
       source = e.at(source, e.mul(e.toIndex(myRow), tensor.strides[rowDim]),
                     element);
+    source = hide(e, op, source);
+    // Rows that are a multiple of the swizzle's period apart differ by a
+    // constant.
+    bool isRegular = hasRows && rowsAtOnce % (layout.rows * layout.period) == 0;
+    Value myPlace;
+    if (isRegular)
+      myPlace = hide(e, op,
+                     sharedAddress(e, base, buffer, ValueRange{myRow, column}));
     Value rowStep =
         hasRows ? e.mul(tensor.strides[rowDim], e.index(rowsAtOnce)) : Value();
     for (int64_t first = 0; first < rows; first += rowsAtOnce) {
@@ -154,8 +179,10 @@ static void lowerChunks(KernelLowering &k, warp::CopyAsyncOp op) {
       SmallVector<Value> place = {column};
       if (hasRows)
         place.insert(place.begin(), row);
-      emitCopy(e, sharedAddress(e, base, buffer, place), source, size,
-               predicate);
+      Value target = isRegular
+                         ? e.add(myPlace, e.i32(first * layout.pitch * bytes))
+                         : sharedAddress(e, base, buffer, place);
+      emitCopy(e, target, source, size, predicate);
       if (hasRows)
         source = e.at(source, rowStep, element);
     }
