@@ -43,7 +43,7 @@ class Assignment {
 public:
   Assignment(tile::KernelOp kernel, tile::WarpsAttr warps,
              tile::ResourcesAttr resources)
-      : kernel(kernel), resources(resources), axes(kernel),
+      : kernel(kernel), warps(warps), resources(resources), axes(kernel),
         natural(axes, warps) {}
 
   LogicalResult run() {
@@ -60,6 +60,7 @@ private:
   LogicalResult assignIf(scf::IfOp branch);
   LogicalResult assignElementwise(Operation *op);
   void assignLoad(tile::LoadOp load);
+  void gatherPackets(tile::StoreOp store);
   LogicalResult assignDot(tile::DotOp dot);
 
   FailureOr<Value> makeLeft(tile::DotOp dot, Value factor);
@@ -86,6 +87,7 @@ private:
   void eraseDead(Block &block);
 
   tile::KernelOp kernel;
+  tile::WarpsAttr warps;
   tile::ResourcesAttr resources;
   KernelAxes axes;
   NaturalLayouts natural;
@@ -223,6 +225,7 @@ LogicalResult Assignment::assign(Operation *op) {
     if (tile::isTile(store.getValue().getType()) &&
         !tile::getFragment(store.getValue().getType()))
       store.getValueMutable().assign(inNatural(store.getValue()));
+    gatherPackets(store);
     sliceOperands(store.getIndicesMutable(), store.getValue().getType());
   } else if (!isa<scf::YieldOp>(op)) { // whose parent sets its operands
     return assignElementwise(op);
@@ -280,6 +283,56 @@ LogicalResult Assignment::assignElementwise(Operation *op) {
 //===----------------------------------------------------------------------===//
 // Loads and products
 //===----------------------------------------------------------------------===//
+
+/// Rows of `columns` elements, eight of them in a lane: 16 bytes of a 16-bit
+/// type, and a row's lanes side by side. Null where lanes or rows do not
+/// divide.
+static tile::FragmentAttr packetLayout(MLIRContext *context, int64_t rows,
+                                       int64_t columns, int64_t warps) {
+  constexpr int64_t packet = 8, lanes = tile::Layout::kLanes;
+  int64_t across = columns / packet;
+  if (columns % packet || across > lanes || lanes % across)
+    return {};
+  int64_t down = lanes / across;
+  if (rows % (down * warps))
+    return {};
+  tile::Layout::Digits row = {
+      {down, tile::Unit::Lane, across},
+      {rows / (down * warps), tile::Unit::Register, packet},
+      {warps, tile::Unit::Warp, 1}};
+  tile::Layout::Digits column = {{packet, tile::Unit::Register, 1},
+                                 {across, tile::Unit::Lane, 1}};
+  return tile::FragmentAttr::get(context, tile::Layout({row, column}));
+}
+
+/// An accumulator's lane has two neighbours of a row: 4 bytes of a 16-bit
+/// output, an eighth of what memory writes at once. So the lanes of a row
+/// exchange until each has 16 bytes.
+void Assignment::gatherPackets(tile::StoreOp store) {
+  auto type = dyn_cast<RankedTensorType>(store.getValue().getType());
+  auto element =
+      dyn_cast<FloatType>(store.getTensor().getType().getElementType());
+  if (!type || type.getRank() != 2 || !element || element.getWidth() != 16)
+    return;
+  auto last = store.getIndices().back().getDefiningOp<tile::IndexOp>();
+  if (!last ||
+      tile::getAxes(last.getType()).front() != tile::getAxes(type).back())
+    return;
+  tile::FragmentAttr packets =
+      packetLayout(store.getContext(), type.getDimSize(0), type.getDimSize(1),
+                   warps.getCount());
+  if (!packets)
+    return;
+  OpBuilder builder(store);
+  Value value = store.getValue();
+  if (type.getElementType().isF32())
+    value = arith::TruncFOp::create(
+        builder, store.getLoc(), tile::withElementType(type, element), value);
+  store.getValueMutable().assign(tile::ConvertLayoutOp::create(
+      builder, store.getLoc(),
+      tile::withLayout(cast<RankedTensorType>(value.getType()), packets),
+      value));
+}
 
 /// Whether a load reads a window of a tensor: each axis runs along one of its
 /// dimensions by consecutive indices.

@@ -21,9 +21,8 @@ Value WarpEmitter::makeBuffer(RankedTensorType type) {
 }
 
 Value WarpEmitter::makeBuffer(ArrayRef<int64_t> shape, Type element) {
-  tile::SharedLayout layout;
-  layout.chunk = 16 / warp::getElementBytes(element);
-  layout.pitch = llvm::alignTo(shape.back(), layout.chunk);
+  auto layout =
+      tile::SharedLayout::forRows(shape.back(), warp::getElementBytes(element));
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointAfter(lastAtTop);
   auto type = warp::BufferType::get(
