@@ -89,7 +89,9 @@ struct CommonFlags {
                                 cl::cat(category)};
   cl::opt<std::string> target{
       "target", cl::value_desc("TARGET"), cl::init("cpu"),
-      cl::desc("What to make code for: cpu (default)"), cl::cat(category)};
+      cl::desc(
+          "What to make code for: cpu (default), sm_80, sm_86, sm_89 or sm_90"),
+      cl::cat(category)};
   llvm::ArrayRef<const char *> targets = kCpuOnly; // that the command takes
   cl::opt<std::string> cpu{
       "cpu", cl::value_desc("NAME"), cl::init("native"),
@@ -366,7 +368,11 @@ static constexpr char kRunOverview[] =
 static constexpr char kCompileOverview[] =
     R"(writes an object file and its C header, or prints a level
 
+  For a GPU a cubin and its manifest, which the runtime loads; where there is
+  no ptxas, PTX, which the driver compiles.
+
   attentile compile causal.attn --bind D=64,E=64,T=f32 -o causal.o
+  attentile compile causal.attn --bind D=64,E=64,T=bf16 --target=sm_90 -o causal.cubin
   attentile compile causal.attn --bind D=64,E=64,T=f32 --emit=tile
   attentile compile causal.attn --bind D=64,E=64,T=f32 --emit=tile --mlir-print-ir-after-all
 )";
@@ -389,7 +395,7 @@ static constexpr char kExplainOverview[] =
   that memory must move, beside the same kernel without fusion and skipping;
   for a GPU target also the least time and what sets it.
 
-  attentile explain causal.attn --bind D=128,E=128,T=bf16 \\
+  attentile explain causal.attn --bind D=128,E=128,T=bf16 \
     --sizes B=1,H=16,G=16,M=4096,N=4096
 )";
 

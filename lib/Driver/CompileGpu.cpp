@@ -6,14 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "CompileGpu.h"
+#include "GpuCompiler.h"
 #include "Tile/Tile.h"
 #include "attentile/NVVM/Passes.h"
-#include "attentile/PTX.h"
 #include "attentile/Seal.h"
 #include "attentile/WriteFile.h"
 #include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
 #include "mlir/IR/Diagnostics.h"
-#include "mlir/Pass/PassManager.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
 
@@ -57,18 +56,6 @@ static json::Object boundNames(const std::vector<std::string> &bind) {
   return result;
 }
 
-/// Runs passes; false after an error, which has been printed.
-static bool runPasses(const CommonOptions &options, ModuleOp module,
-                      llvm::function_ref<void(OpPassManager &)> build) {
-  llvm::SourceMgr sources;
-  SourceMgrDiagnosticHandler handler(sources, module.getContext());
-  PassManager pm(module.getContext(), ModuleOp::getOperationName(),
-                 PassManager::Nesting::Implicit);
-  configurePassManager(pm);
-  build(pm);
-  return succeeded(pm.run(module));
-}
-
 /// The manifest as text, sealed.
 static std::string textOf(const json::Object &manifest) {
   std::string text;
@@ -83,7 +70,9 @@ int emitGpuCode(const CompileCommandOptions &options, Session &session,
   llvm::Expected<GpuTarget> target = GpuTarget::select(options.target);
   if (!target)
     return wrongCall(llvm::toString(target.takeError()));
-  if (!runPasses(options, module, [&](OpPassManager &pm) {
+  llvm::SourceMgr sources;
+  SourceMgrDiagnosticHandler handler(sources, module.getContext());
+  if (!runPasses(module, [&](OpPassManager &pm) {
         buildWarpPipeline(pm, options.pipeline);
       }))
     return exitWrongProgram;
@@ -99,7 +88,7 @@ int emitGpuCode(const CompileCommandOptions &options, Session &session,
   llvm::Expected<json::Object> manifest = describeProgram(program);
   if (!manifest)
     return wrongProgram(manifest.takeError());
-  if (!runPasses(options, module, [&](OpPassManager &pm) {
+  if (!runPasses(module, [&](OpPassManager &pm) {
         buildNVVMPipeline(pm);
         if (!options.lineInfo)
           return;
@@ -128,21 +117,12 @@ int emitGpuCode(const CompileCommandOptions &options, Session &session,
   std::string file =
       options.output.empty() ? (name + ".cubin").str() : options.output;
   bool isHeader = options.emit == Emit::Header;
-  std::string cubin;
-  if (std::optional<std::string> ptxas = findPtxas()) {
-    llvm::SourceMgr sources;
-    SourceMgrDiagnosticHandler handler(sources, module.getContext());
-    llvm::Expected<GpuImage> image = assemble(*ptx, *ptxas, *target, gpu, loc);
-    if (!image)
-      return wrongProgram(image.takeError());
-    addResources(*manifest, *image);
-    cubin = std::move(image->cubin);
-    (*manifest)["ptxas"] = image->version;
-    (*manifest)["image"] = json::Object{
-        {"cubin", llvm::sys::path::filename(withEnding(file, "cubin")).str()},
-        {"bytes", int64_t(cubin.size())},
-        {"sha256", hashOf(cubin)}};
-  } else {
+  llvm::Expected<std::string> cubin =
+      addCubin(*manifest, *ptx, *target, gpu, loc,
+               llvm::sys::path::filename(withEnding(file, "cubin")));
+  if (!cubin)
+    return wrongProgram(cubin.takeError());
+  if (cubin->empty()) {
     printNote("no ptxas in PATH, CUDA_HOME or a Python package: PTX is written "
               "instead of a cubin, and the driver compiles it");
     (*manifest)["ptx"] = json::Object{
@@ -150,9 +130,9 @@ int emitGpuCode(const CompileCommandOptions &options, Session &session,
   }
   std::string text = textOf(*manifest);
   if (isHeader)
-    return writeText(output, emitGpuHeader(*manifest, text, cubin, *ptx));
-  if (int code = cubin.empty() ? writeText(withEnding(file, "ptx"), *ptx)
-                               : writeText(file, cubin))
+    return writeText(output, emitGpuHeader(*manifest, text, *cubin, *ptx));
+  if (int code = cubin->empty() ? writeText(withEnding(file, "ptx"), *ptx)
+                                : writeText(file, *cubin))
     return code;
   return writeText(withEnding(file, "json"), text);
 }

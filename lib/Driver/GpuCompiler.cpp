@@ -9,10 +9,9 @@
 #include "Tile/Tile.h"
 #include "attentile/EmitIR.h"
 #include "attentile/NVVM/Passes.h"
-#include "attentile/PTX.h"
 #include "attentile/Seal.h"
 #include "mlir/IR/Diagnostics.h"
-#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 
@@ -20,9 +19,8 @@ namespace attentile {
 
 namespace json = llvm::json;
 
-/// Runs passes; false if one failed.
-static bool runPasses(ModuleOp module,
-                      llvm::function_ref<void(OpPassManager &)> build) {
+bool runPasses(ModuleOp module,
+               llvm::function_ref<void(OpPassManager &)> build) {
   PassManager pm(module.getContext(), ModuleOp::getOperationName(),
                  PassManager::Nesting::Implicit);
   configurePassManager(pm);
@@ -30,30 +28,21 @@ static bool runPasses(ModuleOp module,
   return succeeded(pm.run(module));
 }
 
-/// The images, and what the manifest says of them.
-static llvm::Error addImages(ModuleOp module, Location loc,
-                             const GpuTarget &target, json::Object &manifest,
-                             CompiledKernel &result) {
-  llvm::Expected<std::string> ptx = emitPTX(module, target, {});
-  if (!ptx)
-    return ptx.takeError();
-  result.ptx = std::move(*ptx);
-  manifest["ptx"] =
-      json::Object{{"file", "kernel.ptx"}, {"sha256", hashOf(result.ptx)}};
+llvm::Expected<std::string>
+addCubin(json::Object &manifest, llvm::StringRef ptx, const GpuTarget &target,
+         const GpuOptions &options, Location loc, llvm::StringRef file) {
   std::optional<std::string> ptxas = findPtxas();
   if (!ptxas)
-    return llvm::Error::success();
-  llvm::Expected<GpuImage> image =
-      assemble(result.ptx, *ptxas, target, {}, loc);
+    return std::string();
+  llvm::Expected<GpuImage> image = assemble(ptx, *ptxas, target, options, loc);
   if (!image)
     return image.takeError();
   addResources(manifest, *image);
-  result.cubin = std::move(image->cubin);
   manifest["ptxas"] = image->version;
-  manifest["image"] = json::Object{{"cubin", "kernel.cubin"},
-                                   {"bytes", int64_t(result.cubin.size())},
-                                   {"sha256", hashOf(result.cubin)}};
-  return llvm::Error::success();
+  manifest["image"] = json::Object{{"cubin", file.str()},
+                                   {"bytes", int64_t(image->cubin.size())},
+                                   {"sha256", hashOf(image->cubin)}};
+  return std::move(image->cubin);
 }
 
 llvm::Expected<CompiledKernel> compileForGpu(const CheckedKernel &kernel,
@@ -87,21 +76,25 @@ llvm::Expected<CompiledKernel> compileForGpu(const CheckedKernel &kernel,
   llvm::Expected<json::Object> manifest = describeProgram(program);
   if (!manifest)
     return manifest.takeError();
-  // Texts of the manifest are the module's: a copy outlives the lowering.
-  llvm::Expected<json::Value> copy = json::parse(
-      llvm::formatv("{0}", json::Value(std::move(*manifest))).str());
-  if (!copy)
-    return copy.takeError();
-  json::Object &object = *copy->getAsObject();
-  object["compiler"] = ATTENTILE_VERSION;
-  object["target"] = target->name;
+  (*manifest)["compiler"] = ATTENTILE_VERSION;
+  (*manifest)["target"] = target->name;
   Location loc = program.getLoc();
   if (!runPasses(*module, buildNVVMPipeline))
     return failed();
+  llvm::Expected<std::string> ptx = emitPTX(*module, *target, {});
+  if (!ptx)
+    return ptx.takeError();
+  (*manifest)["ptx"] =
+      json::Object{{"file", "kernel.ptx"}, {"sha256", hashOf(*ptx)}};
+  llvm::Expected<std::string> cubin =
+      addCubin(*manifest, *ptx, *target, {}, loc, "kernel.cubin");
+  if (!cubin)
+    return cubin.takeError();
   CompiledKernel result;
-  if (llvm::Error error = addImages(*module, loc, *target, object, result))
-    return error;
-  result.manifest = sealed(llvm::formatv("{0}", *copy).str());
+  result.ptx = std::move(*ptx);
+  result.cubin = std::move(*cubin);
+  result.manifest =
+      sealed(llvm::formatv("{0}", json::Value(std::move(*manifest))).str());
   return result;
 }
 

@@ -8,9 +8,24 @@
 #define ATTENTILE_LIB_DRIVER_GPUCOMPILER_H
 
 #include "CompiledKernel.h"
+#include "attentile/PTX.h"
 #include "attentile/Pipeline.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
 
 namespace attentile {
+
+/// Runs passes; false if one failed.
+bool runPasses(mlir::ModuleOp module,
+               llvm::function_ref<void(mlir::OpPassManager &)> build);
+
+/// Assembles PTX where there is a ptxas, and adds to the manifest what came of
+/// it: registers and the image, named `file`. The cubin; empty without ptxas.
+llvm::Expected<std::string> addCubin(llvm::json::Object &manifest,
+                                     llvm::StringRef ptx,
+                                     const GpuTarget &target,
+                                     const GpuOptions &options,
+                                     mlir::Location loc, llvm::StringRef file);
 
 /// Compiles for sm_80, sm_86, sm_89 or sm_90, in a context of its own. Without
 /// ptxas there is PTX alone. The error is the first one that a pass reported.
