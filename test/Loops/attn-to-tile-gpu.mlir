@@ -5,10 +5,10 @@
 // A head size of 72 is padded to 80; the store drops what is beyond. Where
 // multiprocessors have 100 KB of shared memory, two blocks fit with half the
 // keys. A size that is asked for stays, and the rest fits itself to it.
-// LARGE: tile.resources = #tile.resources<warps = 4, stages = 1, registers = {{[0-9]+}}, shared = 56320, blocks = {{[0-9]+}}, keep_left = true>
+// LARGE: tile.resources = #tile.resources<warps = 4, stages = 1, registers = {{[0-9]+}}, shared = 56320, blocks = {{[0-9]+}}, keep_left = {{true|false}}>
 // LARGE: tile.dot {{.*}} : tensor<64x80xbf16, #m_d>, tensor<128x80xbf16, #n_d> -> tensor<64x128xf32, #m_n>
 // LARGE: tile.store {{.*}} : tensor<64x80xf32, #m_e>, tensor<?x72xf32>
-// SMALL: tile.resources = #tile.resources<warps = 4, stages = 1, registers = {{[0-9]+}}, shared = 33792, blocks = 2, keep_left = true>
+// SMALL: tile.resources = #tile.resources<warps = 4, stages = 1, registers = {{[0-9]+}}, shared = 33792, blocks = 2, keep_left = {{true|false}}>
 // SMALL: tile.dot {{.*}} : tensor<64x80xbf16, #m_d>, tensor<64x80xbf16, #n_d> -> tensor<64x64xf32, #m_n>
 // FORCED: tile.resources = #tile.resources<warps = 2,
 // FORCED: tile.dot {{.*}} : tensor<32x80xbf16, #m_d>, tensor<{{[0-9]+}}x80xbf16, #n_d>
