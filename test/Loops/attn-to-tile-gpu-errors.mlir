@@ -7,7 +7,7 @@
 attn.kernel @attention sizes(%M, %N) indices(%m < M, %d < 128, %n < N, %e < 128)
     ins(%Q: bf16[M, 128], %K: bf16[N, 128], %V: bf16[N, 128]) outs(%O: f32[M, 128]) {
   // expected-error @below {{expected tiles that fit sm_86, 101376 bytes of shared memory and 255 registers, got tiles that need 196608 and}}
-  // expected-note @below {{the nearest that fit: m=64, n=64}}
+  // expected-note @below {{the nearest that fit: m=128, n=32}}
   attn.grid step() tile(%m) loop(%n) whole(%d, %e) {
     %q = attn.read %Q[%m, %d] : tensor<?x128xbf16>
     %k = attn.read %K[%n, %d] : tensor<?x128xbf16>

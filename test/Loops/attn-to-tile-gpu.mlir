@@ -2,14 +2,14 @@
 // RUN: attentile-opt %s -attn-to-tile=target=sm_86 | FileCheck %s --check-prefix=SMALL
 // RUN: attentile-opt %s -attn-to-tile="target=sm_90 tile-sizes=m=32" | FileCheck %s --check-prefix=FORCED
 
-// A head size of 72 is padded to 80; the store drops what is beyond. Where
-// multiprocessors have 100 KB of shared memory, two blocks fit with half the
-// keys. A size that is asked for stays, and the rest fits itself to it.
-// LARGE: tile.resources = #tile.resources<warps = 4, stages = 1, registers = {{[0-9]+}}, shared = 56320, blocks = {{[0-9]+}}, keep_left = {{true|false}}>
-// LARGE: tile.dot {{.*}} : tensor<64x80xbf16, #m_d>, tensor<128x80xbf16, #n_d> -> tensor<64x128xf32, #m_n>
-// LARGE: tile.store {{.*}} : tensor<64x80xf32, #m_e>, tensor<?x72xf32>
-// SMALL: tile.resources = #tile.resources<warps = 4, stages = 1, registers = {{[0-9]+}}, shared = 33792, blocks = 2, keep_left = {{true|false}}>
-// SMALL: tile.dot {{.*}} : tensor<64x80xbf16, #m_d>, tensor<64x80xbf16, #n_d> -> tensor<64x64xf32, #m_n>
+// A head size of 72 is padded to 80; the store drops what is beyond. Two blocks
+// fit multiprocessors of 100 KB too. A size that is asked for stays, and the
+// rest fits itself to it.
+// LARGE: tile.resources = #tile.resources<warps = 4, stages = 1, registers = {{[0-9]+}}, shared = 33792, blocks = 2, keep_left = false>
+// LARGE: tile.dot {{.*}} : tensor<128x80xbf16, #m_d>, tensor<32x80xbf16, #n_d> -> tensor<128x32xf32, #m_n>
+// LARGE: tile.store {{.*}} : tensor<128x80xf32, #m_e>, tensor<?x72xf32>
+// SMALL: tile.resources = #tile.resources<warps = 4, stages = 1, registers = {{[0-9]+}}, shared = 33792, blocks = 2, keep_left = false>
+// SMALL: tile.dot {{.*}} : tensor<128x80xbf16, #m_d>, tensor<32x80xbf16, #n_d> -> tensor<128x32xf32, #m_n>
 // FORCED: tile.resources = #tile.resources<warps = 2,
 // FORCED: tile.dot {{.*}} : tensor<32x80xbf16, #m_d>, tensor<{{[0-9]+}}x80xbf16, #n_d>
 attn.kernel @attention sizes(%M, %N) indices(%m < M, %d < 72, %n < N, %e < 72)
