@@ -52,8 +52,13 @@ typedef enum attentile_status {
   ATTENTILE_DRIVER_ERROR = 9        /**< what else the driver reported */
 } attentile_status;
 
-/** The types of elements and scalars. A bool is a byte that is 0 or 1. */
+/** The types of elements and scalars. A bool is a byte that is 0 or 1. A value
+    that is none of these is refused, so C++ must be able to hold it. */
+#ifdef __cplusplus
+typedef enum attentile_type : int {
+#else
 typedef enum attentile_type {
+#endif
   ATTENTILE_F32 = 0,
   ATTENTILE_BF16 = 1,
   ATTENTILE_F16 = 2,

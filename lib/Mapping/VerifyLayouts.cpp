@@ -58,7 +58,8 @@ LogicalResult verifyDot(tile::DotOp dot) {
     return dot.emitOpError("expected a result of two axes in registers, got ")
            << dot.getType();
   const tile::Digit rowDigit = {8, tile::Unit::Lane, 4};
-  ArrayRef<tile::Digit> first = result.getLayout().digits(0);
+  const tile::Layout resultLayout = result.getLayout(); // digits() refers to it
+  ArrayRef<tile::Digit> first = resultLayout.digits(0);
   unsigned row = !first.empty() && first.front() == rowDigit ? 0 : 1;
   StringAttr rows = tile::getAxes(dot.getType())[row];
   bool isLhsLeft =
@@ -77,7 +78,7 @@ LogicalResult verifyDot(tile::DotOp dot) {
     return success();
   unsigned leftRow = *tile::getAxisPosition(left, rows);
   const tile::Layout &layout = fragment.getLayout();
-  if (layout.slice(leftRow) != result.getLayout().slice(row))
+  if (layout.slice(leftRow) != resultLayout.slice(row))
     return dot.emitOpError("expected the left factor's rows to lie as those "
                            "of the result, ")
            << result << ", got " << fragment;
