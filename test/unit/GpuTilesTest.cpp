@@ -74,12 +74,13 @@ bool runPasses(ModuleOp module, StringRef target, StringRef tileOptions = "") {
 /// follow each other have tiles of the same tensors one after the other.
 /// Without stages the tiles of a loop that have one shape take turns.
 int64_t countShared(tile::KernelOp kernel, int64_t stages) {
-  auto bytesOf = [](Value value) {
+  auto bytesOf = [](Value value) -> int64_t {
     tile::SharedAttr layout = tile::getShared(value.getType());
+    if (!layout)
+      return 0; // not in shared memory, or no tile at all
     auto type = cast<RankedTensorType>(value.getType());
-    return layout ? type.getDimSize(0) * layout.getPitch() *
-                        type.getElementTypeBitWidth() / 8
-                  : 0;
+    return type.getDimSize(0) * layout.getPitch() *
+           type.getElementTypeBitWidth() / 8;
   };
   auto shapeOf = [](Value value) {
     return cast<RankedTensorType>(value.getType()).getShape().vec();
