@@ -128,9 +128,9 @@ std::optional<int64_t> Counter::extentOfLoop(scf::ForOp loop) {
 
 llvm::Error Counter::loop(scf::ForOp loop, double times) {
   int64_t bounds[3];
-  for (auto [bound, value] : llvm::zip_equal(
-           bounds, ArrayRef<Value>{loop.getLowerBound(), loop.getUpperBound(),
-                                   loop.getStep()})) {
+  Value values[3] = {loop.getLowerBound(), loop.getUpperBound(),
+                     loop.getStep()};
+  for (auto [bound, value] : llvm::zip_equal(bounds, values)) {
     llvm::Expected<int64_t> number = need(value, "a loop's bound");
     if (!number)
       return number.takeError();
