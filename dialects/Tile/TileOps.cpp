@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Attn/Signature.h"
+#include "Tile/GridSyntax.h"
 #include "Tile/Tile.h"
 #include "mlir/IR/Builders.h"
 
@@ -38,50 +39,14 @@ ArrayAttr ProgramOp::getExtents() { return ArrayAttr::get(getContext(), {}); }
 LogicalResult ProgramOp::verify() { return attn::verifySignature(*this); }
 
 ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
-  Builder builder(parser.getContext());
-  StringAttr name;
   SmallVector<OpAsmParser::Argument> ids;
-  SmallVector<OpAsmParser::UnresolvedOperand> bounds;
-  SmallVector<Attribute> names;
-  if (parser.parseSymbolName(name) || parser.parseKeyword("grid") ||
-      parser.parseCommaSeparatedList(
-          OpAsmParser::Delimiter::Paren,
-          [&]() -> ParseResult {
-            OpAsmParser::Argument &id = ids.emplace_back();
-            if (parser.parseArgument(id) || parser.parseLess() ||
-                parser.parseOperand(bounds.emplace_back()))
-              return failure();
-            id.type = builder.getIndexType();
-            names.push_back(
-                builder.getStringAttr(id.ssaName.name.drop_front()));
-            return success();
-          }) ||
-      parser.resolveOperands(bounds, builder.getIndexType(), result.operands) ||
-      parser.parseOptionalAttrDictWithKeyword(result.attributes))
-    return failure();
-  result.addAttribute("name", name);
-  result.addAttribute("ids", builder.getArrayAttr(names));
-  Region *body = result.addRegion();
-  if (parser.parseRegion(*body, ids))
-    return failure();
-  if (body->empty()) {
-    Block &block = body->emplaceBlock();
-    for (size_t i = 0; i < ids.size(); ++i)
-      block.addArgument(builder.getIndexType(), builder.getUnknownLoc());
-  }
-  return success();
+  return failure(parseGrid(parser, result, ids) ||
+                 parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
+                 parseGridBody(parser, result, ids));
 }
 
 void KernelOp::print(OpAsmPrinter &printer) {
-  printer << ' ';
-  printer.printSymbolName(getName());
-  printer << " grid(";
-  llvm::interleaveComma(llvm::zip_equal(getBody().getArguments(), getBounds()),
-                        printer, [&](auto pair) {
-                          printer << std::get<0>(pair) << " < "
-                                  << std::get<1>(pair);
-                        });
-  printer << ')';
+  printGrid(printer, getName(), getBody(), getBounds());
   printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(),
                                            {"name", "ids"});
   printer << ' ';
@@ -91,9 +56,7 @@ void KernelOp::print(OpAsmPrinter &printer) {
 
 void KernelOp::getAsmBlockArgumentNames(Region &region,
                                         OpAsmSetValueNameFn setName) {
-  for (auto [argument, name] : llvm::zip_equal(
-           region.getArguments(), getIds().getAsRange<StringAttr>()))
-    setName(argument, name.getValue());
+  nameGridArguments(region, getIds(), setName);
 }
 
 LogicalResult KernelOp::verify() {

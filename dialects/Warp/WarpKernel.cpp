@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Tile/GridSyntax.h"
 #include "Warp/Warp.h"
 #include "mlir/IR/Builders.h"
 
@@ -17,54 +18,20 @@ namespace attentile::warp {
 //===----------------------------------------------------------------------===//
 
 ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
-  Builder builder(parser.getContext());
-  StringAttr name;
   SmallVector<OpAsmParser::Argument> ids;
-  SmallVector<OpAsmParser::UnresolvedOperand> bounds;
-  SmallVector<Attribute> names;
   int64_t warps = 0;
-  if (parser.parseSymbolName(name) || parser.parseKeyword("grid") ||
-      parser.parseCommaSeparatedList(
-          OpAsmParser::Delimiter::Paren,
-          [&]() -> ParseResult {
-            OpAsmParser::Argument &id = ids.emplace_back();
-            if (parser.parseArgument(id) || parser.parseLess() ||
-                parser.parseOperand(bounds.emplace_back()))
-              return failure();
-            id.type = builder.getIndexType();
-            names.push_back(
-                builder.getStringAttr(id.ssaName.name.drop_front()));
-            return success();
-          }) ||
-      parser.parseKeyword("warps") || parser.parseLParen() ||
-      parser.parseInteger(warps) || parser.parseRParen() ||
-      parser.resolveOperands(bounds, builder.getIndexType(), result.operands) ||
+  if (tile::parseGrid(parser, result, ids) || parser.parseKeyword("warps") ||
+      parser.parseLParen() || parser.parseInteger(warps) ||
+      parser.parseRParen() ||
       parser.parseOptionalAttrDictWithKeyword(result.attributes))
     return failure();
-  result.addAttribute("name", name);
-  result.addAttribute("ids", builder.getArrayAttr(names));
-  result.addAttribute("warps", builder.getI64IntegerAttr(warps));
-  Region *body = result.addRegion();
-  if (parser.parseRegion(*body, ids))
-    return failure();
-  if (body->empty()) {
-    Block &block = body->emplaceBlock();
-    for (size_t i = 0; i < ids.size(); ++i)
-      block.addArgument(builder.getIndexType(), builder.getUnknownLoc());
-  }
-  return success();
+  result.addAttribute("warps", parser.getBuilder().getI64IntegerAttr(warps));
+  return tile::parseGridBody(parser, result, ids);
 }
 
 void KernelOp::print(OpAsmPrinter &printer) {
-  printer << ' ';
-  printer.printSymbolName(getName());
-  printer << " grid(";
-  llvm::interleaveComma(llvm::zip_equal(getBody().getArguments(), getBounds()),
-                        printer, [&](auto pair) {
-                          printer << std::get<0>(pair) << " < "
-                                  << std::get<1>(pair);
-                        });
-  printer << ") warps(" << getWarps() << ')';
+  tile::printGrid(printer, getName(), getBody(), getBounds());
+  printer << " warps(" << getWarps() << ')';
   printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(),
                                            {"name", "ids", "warps"});
   printer << ' ';
@@ -74,9 +41,7 @@ void KernelOp::print(OpAsmPrinter &printer) {
 
 void KernelOp::getAsmBlockArgumentNames(Region &region,
                                         OpAsmSetValueNameFn setName) {
-  for (auto [argument, name] : llvm::zip_equal(
-           region.getArguments(), getIds().getAsRange<StringAttr>()))
-    setName(argument, name.getValue());
+  tile::nameGridArguments(region, getIds(), setName);
 }
 
 LogicalResult KernelOp::verify() {
