@@ -10,9 +10,14 @@
 
 namespace attentile::test {
 
+// The language's integers wrap; signed overflow in C++ is undefined.
+static int64_t wrap(uint64_t value) { return static_cast<int64_t>(value); }
+
 static int64_t floorDivide(int64_t a, int64_t b) {
   if (b == 0)
     return 0;
+  if (b == -1)
+    return wrap(-static_cast<uint64_t>(a));
   int64_t q = a / b;
   return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
 }
@@ -22,6 +27,7 @@ int64_t Expr::evaluate(const MaskInputs &inputs, int64_t b, int64_t m,
   auto x = [&](size_t i) {
     return node->operands[i].evaluate(inputs, b, m, n);
   };
+  auto bits = [&](size_t i) { return static_cast<uint64_t>(x(i)); };
   switch (node->kind) {
   case Constant:
     return node->value;
@@ -36,23 +42,26 @@ int64_t Expr::evaluate(const MaskInputs &inputs, int64_t b, int64_t m,
   case Batch:
     return inputs.batches.at(node->name)[b];
   case Add:
-    return x(0) + x(1);
+    return wrap(bits(0) + bits(1));
   case Sub:
-    return x(0) - x(1);
+    return wrap(bits(0) - bits(1));
   case Mul:
-    return x(0) * x(1);
+    return wrap(bits(0) * bits(1));
   case Div:
     return floorDivide(x(0), x(1));
   case Mod: {
     int64_t divisor = x(1);
-    return divisor == 0 ? 0 : x(0) - floorDivide(x(0), divisor) * divisor;
+    return divisor == 0
+               ? 0
+               : wrap(bits(0) - bits(1) * static_cast<uint64_t>(
+                                              floorDivide(x(0), divisor)));
   }
   case Min:
     return std::min(x(0), x(1));
   case Max:
     return std::max(x(0), x(1));
   case Abs:
-    return std::abs(x(0));
+    return x(0) < 0 ? wrap(-bits(0)) : x(0);
   case Choose:
   case Select:
     return x(0) ? x(1) : x(2);
