@@ -58,7 +58,10 @@ endif()
 
 # The target that owns the precompiled header; the others reuse it.
 if(ATTENTILE_PCH)
-  file(WRITE ${PROJECT_BINARY_DIR}/pch.cpp "// owns the precompiled header\n")
+  # Not file(WRITE): it would touch the file, and so rebuild everything, whenever
+  # CMake runs again.
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/pch.cpp
+    CONTENT "// owns the precompiled header\n")
   add_library(AttentilePCH OBJECT ${PROJECT_BINARY_DIR}/pch.cpp)
   target_precompile_headers(AttentilePCH PRIVATE ${PROJECT_SOURCE_DIR}/cmake/Precompiled.h)
 endif()
