@@ -18,11 +18,7 @@ namespace attentile::runtime {
 struct LoadedModule {
   CUmodule module = nullptr;
   const Device *device = nullptr;
-  /// For each launch of the manifest; `otherwise` null where it names none.
-  struct Functions {
-    CUfunction first = nullptr, otherwise = nullptr;
-  };
-  std::vector<Functions> functions;
+  std::vector<CUfunction> functions; // for each launch of the manifest
 };
 
 } // namespace attentile::runtime
