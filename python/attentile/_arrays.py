@@ -1,6 +1,7 @@
 """Arrays of any library as the runtime's tensors: PyTorch's, those with the
 CUDA array interface (CuPy, Numba), and those with DLPack (JAX and others)."""
 import ctypes
+import math
 from ctypes import c_char_p, c_int32, c_int64, c_uint8, c_uint16, c_uint64, c_void_p
 
 _TORCH = {"torch.float32": "f32", "torch.bfloat16": "bf16", "torch.float16": "f16", "torch.float8_e4m3fn": "f8e4m3",
@@ -9,6 +10,7 @@ _TORCH = {"torch.float32": "f32", "torch.bfloat16": "bf16", "torch.float16": "f1
 _TYPESTR = {"<f4": "f32", "<f2": "f16", "|i1": "i8", "<i4": "i32", "<i8": "i64", "|b1": "bool"}
 _DLPACK = {(0, 8): "i8", (0, 32): "i32", (0, 64): "i64", (2, 16): "f16", (2, 32): "f32", (4, 16): "bf16",
            (6, 8): "bool", (10, 8): "f8e4m3", (12, 8): "f8e5m2"}  # (DLDataTypeCode, bits)
+_BYTES = {"f32": 4, "i32": 4, "i64": 8, "f16": 2, "bf16": 2}  # 1 of all others
 
 
 class Array:
@@ -19,6 +21,10 @@ class Array:
     def __init__(self, data, type, sizes, strides, device, owner):
         self.data, self.type, self.sizes, self.strides = data, type, tuple(sizes), tuple(strides)
         self.device, self.owner = device, owner
+
+    def bytes(self):
+        """The bytes of its elements."""
+        return math.prod(self.sizes) * _BYTES.get(self.type, 1)
 
 
 class _DLDevice(ctypes.Structure):

@@ -24,12 +24,13 @@ def _handle(stream):
 class Kernel:
     """A kernel loaded from its manifest.
 
-    `kernel(*inputs, out=None, stream=None, **scalars)` launches it on the
-    caller's stream and returns the output, or a tuple of the outputs. Inputs
+    `kernel(*inputs, out=None, stream=None, workspace=None, **scalars)` launches
+    it on the caller's stream and returns the output, or a tuple of the outputs. Inputs
     come in the order of the kernel's head, by position or by name. Outputs
     that `out` does not give (an array, a sequence or a dict by name) are
-    allocated by the inputs' library (PyTorch, CuPy). Scalars that are not
-    given take their default. Raises TypeError for what is no GPU array and
+    allocated by the inputs' library (PyTorch, CuPy). Workspace, an array of at
+    least workspace_bytes() without gaps, is allocated on the stream where it is
+    not given. Scalars that are not given take their default. Raises TypeError for what is no GPU array and
     attentile.Error, with the argument's name, for what the kernel refuses.
     """
 
@@ -97,7 +98,7 @@ class Kernel:
             result.append(_arrays.empty_like(like, tensor["type"], sizes, arrays[0].device, name))
         return result
 
-    def __call__(self, *inputs, out=None, stream=None, **by_name):
+    def __call__(self, *inputs, out=None, stream=None, workspace=None, **by_name):
         values, scalars = self._bind(inputs, by_name)
         stream = _handle(stream)
         if stream is None and values:
@@ -106,7 +107,9 @@ class Kernel:
         arrays = [_arrays.describe(x, t["name"], stream) for x, t in zip(values, self.inputs)]
         results = self._outputs(out, arrays, values[0] if values else None)
         arrays += [_arrays.describe(x, t["name"], stream) for x, t in zip(results, self.outputs)]
-        self._launch(arrays, scalars, stream)
+        if workspace is not None:
+            workspace = _arrays.describe(workspace, "workspace", stream)
+        self._launch(arrays, scalars, stream, workspace)
         return results[0] if len(results) == 1 else tuple(results)
 
     def _arguments(self, arrays, scalars):
@@ -128,9 +131,14 @@ class Kernel:
                 slot.value.integer = int(value)
         return _runtime.Arguments(tensors, len(arrays), packed, len(scalars))
 
-    def _launch(self, arrays, scalars, stream):
+    def _launch(self, arrays, scalars, stream, workspace):
         arguments = self._arguments(arrays, scalars)
-        _runtime.check(_runtime.library.attentile_launch_allocating(self._handle, byref(arguments), stream or None))
+        if workspace is None:
+            status = _runtime.library.attentile_launch_allocating(self._handle, byref(arguments), stream or None)
+        else:
+            status = _runtime.library.attentile_launch(self._handle, byref(arguments), stream or None,
+                                                       workspace.data, workspace.bytes())
+        _runtime.check(status)
 
     def workspace_bytes(self, *inputs, out=None, **by_name):
         """The bytes that a launch allocates on the stream beside its outputs."""

@@ -54,6 +54,10 @@ y = Array(numpy.zeros(7))
 copy(X=Array(values), out={"Y": y})
 expect(y.view.tolist(), values.tolist())
 expect(copy.workspace_bytes(Array(values), out=y), 0)
+expect(attentile._arrays.describe(y, "Y", 0).bytes(), 28)
+copy(Array(values), out=y, workspace=Array(numpy.zeros(64)))
+expect(message(lambda: copy(Array(values), out=y, workspace=64)),
+       "'workspace': expected an array with DLPack or __cuda_array_interface__, got int")
 assert copy.prepare(0) is copy
 expect(message(lambda: copy.prepare(1)), "expected a kernel for sm_80 (Fake GPU 1), got one for sm_90 without PTX")
 
