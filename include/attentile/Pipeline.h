@@ -35,6 +35,9 @@ struct PipelineOptions {
   /// FlashAttention-1's grid: one program for a batch and head, in which a loop
   /// goes over the tiles that otherwise have a program each.
   bool programPerHead = false;
+  /// FlashAttention-1's warps: each has some of the keys of all rows (split-K)
+  /// rather than all keys of some rows (split-Q). Of no meaning on a CPU.
+  bool splitReduced = false;
   /// Sizes of tiles, each as `m=64`; those that are not named are the
   /// schedule's or the compiler's.
   std::vector<std::string> tileSizes;

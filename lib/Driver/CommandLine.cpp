@@ -117,6 +117,10 @@ struct CommonFlags {
       cl::desc(
           "A program for each tile, or one that loops over a head's tiles"),
       cl::cat(category)};
+  cl::opt<std::string> split{
+      "split", cl::value_desc("q|k"), cl::init("q"),
+      cl::desc("GPU: what warps share out, queries or, to compare, keys"),
+      cl::cat(category)};
   cl::list<std::string> tile{
       "tile", cl::value_desc("AXIS=SIZE,..."), cl::CommaSeparated,
       cl::desc("Sizes of the tiles: m=64,n=32"), cl::cat(category)};
@@ -261,6 +265,15 @@ bool CommonFlags::finish(CommonOptions &options) const {
     wrongCall("expected --programs=tile or head, got '" + programs + "'");
     return false;
   }
+  if (split != "q" && split != "k") {
+    wrongCall("expected --split=q or k, got '" + split + "'");
+    return false;
+  }
+  if (split == "k" && target == "cpu") {
+    wrongCall("expected --split=k with the --target of a GPU, got cpu");
+    return false;
+  }
+  options.pipeline.splitReduced = split == "k";
   options.pipeline.programPerHead = programs == "head";
   options.pipeline.normalizeEachStep = normalize == "each-step";
   for (const std::string &text : tile) {

@@ -142,7 +142,9 @@ void buildTilePipeline(OpPassManager &pm, const PipelineOptions &options) {
 
 void buildWarpPipeline(OpPassManager &pm, const PipelineOptions &options) {
   // Who computes what, then where each value lives.
-  pm.addPass(createTilePartitionWarps());
+  TilePartitionWarpsOptions partition;
+  partition.split = options.splitReduced ? WarpSplit::Reduced : WarpSplit::Rows;
+  pm.addPass(createTilePartitionWarps(partition));
   pm.addPass(createTileAssignLayouts());
   pm.addPass(createTileVerifyLayouts());
   // Layouts are known: what is rounded behind a branch is rounded in it.

@@ -32,6 +32,9 @@ constexpr int64_t kBlockRows = 16, kBlockColumns = 8;
 /// Accumulators of a thread that leave registers for scores and operands.
 constexpr int64_t kMostAccumulators = 128;
 
+/// Split-K: rows whose statistics each thread of a warp keeps, 8 lanes apart.
+constexpr int64_t kMostRowsOfKeys = 64;
+
 /// The largest power of two up to `wanted` of which `size` is a multiple, in
 /// steps of `block`.
 int64_t divideOverWarps(int64_t size, int64_t block, int64_t wanted) {
@@ -117,6 +120,9 @@ private:
                                    wanted / columnWarps);
     } else if (!rows.empty()) {
       columnWarps = reducedWarps = divideReduced(axes, wanted);
+      if (!decides(kernel))
+        rowWarps = divideOverWarps(axes.sizeOf(rows), kBlockRows,
+                                   axes.sizeOf(rows) / kMostRowsOfKeys);
     }
     getDialect()->getWarpsAttrHelper().setAttr(
         kernel, tile::WarpsAttr::get(context, rows, rowWarps, columnWarps,
@@ -139,6 +145,13 @@ private:
           wanted = divideOverWarps(axes.sizeOf(axis), kBlockColumns, wanted);
       }
     return axes.dots().empty() ? 1 : wanted;
+  }
+
+  /// Whether warps may go two ways. Split-K has barriers on both, so that all
+  /// warps must decide over the same rows.
+  static bool decides(tile::KernelOp kernel) {
+    return kernel.walk([](tile::VoteOp) { return WalkResult::interrupt(); })
+        .wasInterrupted();
   }
 
   static LogicalResult checkSizes(tile::KernelOp kernel, const KernelAxes &axes,

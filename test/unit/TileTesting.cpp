@@ -46,7 +46,8 @@ TileFile TileFile::fromText(llvm::StringRef text) {
 }
 
 TileFile TileFile::fromSource(llvm::StringRef source,
-                              llvm::ArrayRef<std::string> bound) {
+                              llvm::ArrayRef<std::string> bound,
+                              llvm::StringRef schedule) {
   TileFile result;
   SourceFile file("test.attn", source.str());
   Diagnostics diagnostics;
@@ -54,8 +55,10 @@ TileFile TileFile::fromSource(llvm::StringRef source,
   Bindings bindings;
   for (const std::string &binding : bound)
     bindings.add(binding, diagnostics);
+  CheckOptions options;
+  options.schedule = schedule;
   if (!diagnostics.hasErrors())
-    if (auto kernel = check(tree, bindings, {}, diagnostics))
+    if (auto kernel = check(tree, bindings, options, diagnostics))
       result.module = emit(*result.context, *kernel);
   if (diagnostics.hasErrors())
     diagnostics.print(llvm::errs());

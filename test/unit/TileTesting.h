@@ -25,7 +25,8 @@ public:
   /// Compiles a kernel in the attn language as far as attn.kernel, with these
   /// names bound; null after printing what is wrong with it.
   static TileFile fromSource(llvm::StringRef source,
-                             llvm::ArrayRef<std::string> bound = {"D=8"});
+                             llvm::ArrayRef<std::string> bound = {"D=8"},
+                             llvm::StringRef schedule = "");
 
   explicit operator bool() const { return bool(module); }
   mlir::ModuleOp getModule() { return *module; }

@@ -30,7 +30,7 @@ namespace {
 
 const char *kToTiles =
     "attn-lower-softmax,attn-form-grids,attn-to-tile{%s},"
-    "canonicalize,cse,tile-fuse-online-softmax,canonicalize,cse,"
+    "canonicalize,cse,tile-fuse-online-softmax{%s},canonicalize,cse,"
     "tile-skip-masked-blocks,canonicalize,cse,tile-fold-exp2,canonicalize,cse,"
     "loop-invariant-code-motion";
 const char *kGuard = ",tile-peel-tails,canonicalize,cse,tile-guard-softmax,"
@@ -46,6 +46,9 @@ struct KernelCase {
   std::string partition = "";
   std::string behind = ",warp-pipeline-copies,warp-allocate-shared";
   bool guard = false;
+  std::string fusion = "normalize=late";
+  std::string loops = ""; // passes behind those of tiles
+  std::string schedule = "";
 };
 
 std::string readExample(llvm::StringRef name) {
@@ -67,10 +70,11 @@ TileFile compile(const KernelCase &run) {
   TileFile file = TileFile::fromSource(readExample(run.example),
                                        {"D=" + std::to_string(run.D),
                                         "E=" + std::to_string(run.E),
-                                        std::string("T=") + run.type});
+                                        std::string("T=") + run.type},
+                                       run.schedule);
   EXPECT_TRUE(file);
-  EXPECT_TRUE(
-      file.run(format(kToTiles, run.tiles) + (run.guard ? kGuard : "")));
+  std::string passes = format(format(kToTiles, run.tiles).c_str(), run.fusion);
+  EXPECT_TRUE(file.run(passes + (run.guard ? kGuard : "") + run.loops));
   return file;
 }
 
@@ -139,6 +143,28 @@ TEST(TileToWarp, splitReducedAxis) {
         {example, "bf16", 32, 64, "tile-sizes=m=32,n=64", "split=reduced"});
   expectSame(
       {"02-causal", "f32", 16, 32, "tile-sizes=m=32,n=32", "split=reduced"});
+  // Rows are more than a warp takes: they are split as well.
+  expectSame({"02-causal", "bf16", 32, 64, "tile-sizes=m=128,n=64",
+              "split=reduced warps=4"});
+}
+
+/// FlashAttention-1's form: sums normalised at each step, a program that loops
+/// over a head's tiles, warps that share out the keys.
+TEST(TileToWarp, flashAttention1) {
+  KernelCase run{"02-causal",    "bf16", 32, 32, "tile-sizes=m=32,n=64",
+                 "split=reduced"};
+  run.fusion = "normalize=each-step";
+  run.loops = ",tile-sequence-programs,loop-invariant-code-motion";
+  expectSame(run);
+}
+
+/// Three grids, with scores and probabilities in memory between them.
+TEST(TileToWarp, standardAttention) {
+  for (const char *split : {"", "split=reduced"}) {
+    KernelCase run{"02-causal", "bf16", 32, 48, "tile-sizes=m=64,n=32", split};
+    run.schedule = "standard";
+    expectSame(run);
+  }
 }
 
 /// Tiles as a target's table has them: padded heads, columns over two warps,
@@ -166,6 +192,8 @@ TEST(TileToWarp, guardedSoftmax) {
   KernelCase split{"02-causal",    "bf16", 16, 32, "tile-sizes=m=32,n=32",
                    "split=reduced"};
   split.guard = true;
+  expectSame(split);
+  split.tiles = "tile-sizes=m=128,n=32";
   expectSame(split);
 }
 
