@@ -1,27 +1,24 @@
 #!/usr/bin/env python3
 """Forward attention on a GPU, beside PyTorch's FlashAttention-2 and cuDNN. See README.md."""
-import argparse
 import json
 import pathlib
-import subprocess
 import sys
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[2] / "python"), str(pathlib.Path(__file__).parent)]
 
 import cells  # noqa: E402
+import commands  # noqa: E402
 
 
-def compile_all(folder, target, compiler):
-    """Compiles every kernel into `folder`; how many failed."""
-    folder.mkdir(parents=True, exist_ok=True)
+def compile_all(arguments):
+    """Compiles every kernel; how many failed."""
+    arguments.kernels.mkdir(parents=True, exist_ok=True)
     failed = 0
     kernels = cells.all_kernels()
     for number, kernel in enumerate(kernels, 1):
-        bindings = ",".join(f"{k}={v}" for k, v in kernel.bindings().items())
         print(f"[{number}/{len(kernels)}] {kernel.stem}", flush=True)
-        done = subprocess.run([compiler, "compile", str(kernel.source), f"--bind={bindings}", f"--target={target}",
-                               "-o", str(folder / f"{kernel.stem}.cubin")])
-        failed += done.returncode != 0
+        failed += not commands.compile_kernel(arguments, kernel.source, kernel.bindings(), [],
+                                              arguments.kernels / f"{kernel.stem}.cubin")
     return failed
 
 
@@ -67,12 +64,13 @@ def plot(rows, path):
     figure.savefig(path, dpi=120)
 
 
-def run(folder, arguments):
+def run(arguments):
     import measure  # needs PyTorch
+    folder = arguments.kernels
     machine = measure.machine()
     print(json.dumps(machine))
     kernels = [k for k in cells.all_kernels() if arguments.only in k.stem]
-    wrong = measure.check_all(folder, kernels)
+    wrong = measure.check_all(folder, kernels) + measure.check_huge(folder, kernels)
     if wrong:
         print(f"{wrong} kernels are wrong: nothing is timed")
         return 1
@@ -89,23 +87,14 @@ def run(folder, arguments):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    command = commands.add_parser("compile", help="make the cubins; no GPU needed")
-    command.add_argument("kernels", type=pathlib.Path)
-    command.add_argument("--target", default="sm_90")
-    command.add_argument("--compiler", default="attentile")
-    command = commands.add_parser("run", help="check, then time")
-    command.add_argument("kernels", type=pathlib.Path)
-    command.add_argument("--rounds", type=int, default=15, help="timings of each, of which the median counts")
+    parser, _, command = commands.make_parser(__doc__, rounds=15)
     command.add_argument("--only", default="", help="part of a kernel's name")
     command.add_argument("--check-only", action="store_true")
-    command.add_argument("--json", type=pathlib.Path)
     command.add_argument("--plot", type=pathlib.Path)
     arguments = parser.parse_args()
     if arguments.command == "compile":
-        return 1 if compile_all(arguments.kernels, arguments.target, arguments.compiler) else 0
-    return run(arguments.kernels, arguments)
+        return 1 if compile_all(arguments) else 0
+    return run(arguments)
 
 
 if __name__ == "__main__":
