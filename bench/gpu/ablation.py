@@ -24,12 +24,14 @@ import commands  # noqa: E402
 LENGTH, HEADS, HEAD_SIZES = 2048, 528, (64, 128)
 SKIP, GUARD = "tile-skip-masked-blocks", "tile-guard-softmax"
 NEITHER = f"--disable-pass={SKIP},{GUARD}"
-TILES = "--tile=m=128,n=64"  # of split-Q too at head size 64; at 128 it has 32 keys
-SPLIT_K = ["--split=k", TILES, NEITHER]
+# Each warp leaves a sum for every element once a block of keys: the more keys, the better. At head size 128 more rows are
+# worth more: a program for each head has its keys from memory at every tile of rows.
+KEY_TILES = {64: "--tile=m=128,n=128", 128: "--tile=m=192,n=64"}
+SPLIT_K = ["--split=k", KEY_TILES, NEITHER]
 
 # name, flags; `materialize` is the schedule of the source that keeps S and P in memory
 STEPS = (
-    ("standard", ["--schedule=standard", TILES, NEITHER]),
+    ("standard", ["--schedule=standard", "--tile=m=128,n=64", NEITHER]),
     ("FlashAttention-1", ["--normalize=each-step", "--programs=head", *SPLIT_K]),
     ("+ late normalisation", ["--programs=head", *SPLIT_K]),
     ("+ program per query tile", SPLIT_K),
@@ -40,8 +42,11 @@ STEPS = (
 STANDARD, FIRST, SECOND = 0, 1, 5
 
 SECTOR = 32  # bytes
-# What programs ask of the second-level cache, and what it asks of memory.
-COUNTERS = {"lts__t_sectors_srcunit_tex_op_read.sum": ("ncu_cache_bytes", SECTOR),
+# What multiprocessors ask for; what arrives at the second-level cache, where neighbours' requests for the same bytes at
+# the same time are one; and what moves between that and memory.
+COUNTERS = {"l1tex__m_xbar2l1tex_read_bytes.sum": ("ncu_asked_bytes", 1),
+            "l1tex__m_l1tex2xbar_write_bytes.sum": ("ncu_asked_bytes", 1),
+            "lts__t_sectors_srcunit_tex_op_read.sum": ("ncu_cache_bytes", SECTOR),
             "lts__t_sectors_srcunit_tex_op_write.sum": ("ncu_cache_bytes", SECTOR),
             "dram__bytes_read.sum": ("ncu_memory_bytes", 1),
             "dram__bytes_write.sum": ("ncu_memory_bytes", 1)}
@@ -52,7 +57,9 @@ def stem(number, d):
 
 
 def each_step():
-    return [(d, number, name, flags) for d in HEAD_SIZES for number, (name, flags) in enumerate(STEPS)]
+    """(head size, number, name, flags) of all."""
+    return [(d, number, name, [flag[d] if isinstance(flag, dict) else flag for flag in flags])
+            for d in HEAD_SIZES for number, (name, flags) in enumerate(STEPS)]
 
 
 def compile_all(arguments):
@@ -108,7 +115,9 @@ def count(folder, launches):
             continue
         name, bytes_each = COUNTERS[row["Metric Name"]]
         step = result[steps[int(row["ID"])]]
-        step[name] = step.get(name, 0) + bytes_each * float(row["Metric Value"].replace(",", ""))
+        value = bytes_each * float(row["Metric Value"].replace(",", ""))
+        for key in (name, row["Metric Name"]):
+            step[key] = step.get(key, 0) + value
     return result
 
 
@@ -133,18 +142,16 @@ def measure_all(arguments):
 
 
 def print_table(rows):
-    print(f"{'d':>4} {'step':26} {'ms':>8} {'gain':>6} {'TFLOP/s':>8} | GB asked of the cache: explain, ncu, ratio | "
-          "GB of memory: at least, ncu | error")
+    print(f"{'d':>4} {'step':26} {'ms':>8} {'gain':>6} {'TFLOP/s':>8} | GB asked of the cache: explain, ncu, ratio; "
+          "that arrive there | GB of memory: at least, ncu | error")
     before = {}
     for row in rows:
         gain = f"{before[row['d']] / row['ms']:5.2f}x" if row["d"] in before else "      "
         before[row["d"]] = row["ms"]
-        cache, memory = row.get("ncu_cache_bytes"), row.get("ncu_memory_bytes")
-        asked = f"{cache / 1e9:7.2f} {cache / row['explain_cache_bytes']:5.2f}" if cache else "      -     -"
-        moved = f"{memory / 1e9:7.2f}" if memory else "      -"
+        asked, arrived, moved = (row.get(f"ncu_{x}_bytes", float("nan")) for x in ("asked", "cache", "memory"))
         print(f"{row['d']:4} {row['step']:26} {row['ms']:8.3f} {gain} {row['tflops']:8.1f} | "
-              f"{row['explain_cache_bytes'] / 1e9:7.2f} {asked} | {row['explain_memory_bytes'] / 1e9:6.2f} {moved} | "
-              f"{row['error']:.1e}")
+              f"{row['explain_cache_bytes'] / 1e9:7.2f} {asked / 1e9:7.2f} {asked / row['explain_cache_bytes']:5.2f} "
+              f"{arrived / 1e9:7.2f} | {row['explain_memory_bytes'] / 1e9:6.2f} {moved / 1e9:7.2f} | {row['error']:.1e}")
     for d in HEAD_SIZES:
         steps = [row for row in rows if row["d"] == d]
         ratio = steps[STANDARD]["ms"] / steps[FIRST]["ms"]

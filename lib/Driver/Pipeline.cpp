@@ -87,6 +87,7 @@ static void buildTilingStage(OpPassManager &pm,
   AttnToTileOptions tiling;
   tiling.tileSizes.assign(options.tileSizes.begin(), options.tileSizes.end());
   tiling.target = options.target;
+  tiling.splitReduced = options.splitReduced;
   pm.addPass(createAttnToTile(tiling));
   pm.addPass(createTileVerify());
 }

@@ -34,8 +34,9 @@ class KernelTiling {
 public:
   /// `gpu`: null for the CPU.
   KernelTiling(attn::KernelOp kernel, ArrayRef<std::string> sizeOptions,
-               const GpuTarget *gpu)
-      : kernel(kernel), axes(kernel), sizeOptions(sizeOptions), gpu(gpu) {}
+               const GpuTarget *gpu, bool splitReduced)
+      : kernel(kernel), axes(kernel), sizeOptions(sizeOptions), gpu(gpu),
+        splitReduced(splitReduced) {}
 
   LogicalResult run() {
     FailureOr<RequestedSizes> requested =
@@ -53,7 +54,8 @@ public:
     unsigned number = 0;
     for (attn::GridOp grid : grids) {
       FailureOr<TileChoice> choice =
-          gpu ? chooseGpuTileSizes(grid, kernel, axes, *requested, *gpu)
+          gpu ? chooseGpuTileSizes(grid, kernel, axes, *requested, *gpu,
+                                   splitReduced)
               : chooseTileSizes(grid, kernel, axes, *requested, cpuTarget);
       if (failed(choice))
         return failure();
@@ -131,6 +133,7 @@ private:
   attn::AxesAnalysis axes;
   ArrayRef<std::string> sizeOptions;
   const GpuTarget *gpu;
+  bool splitReduced;
   SmallVector<attn::GridOp> grids;
   llvm::DenseMap<Value, Value> extents;
 };
@@ -153,7 +156,7 @@ struct AttnToTile : impl::AttnToTileBase<AttnToTile> {
     }
     SmallVector<std::string> options(tileSizes.begin(), tileSizes.end());
     for (attn::KernelOp kernel : kernels)
-      if (failed(KernelTiling(kernel, options, gpu).run()))
+      if (failed(KernelTiling(kernel, options, gpu, splitReduced).run()))
         return signalPassFailure();
   }
 };

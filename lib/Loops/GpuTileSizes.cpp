@@ -28,6 +28,9 @@ constexpr int64_t kGranularity = 16;
 /// Predicted registers above which some spill; the prediction may be 15 % low.
 constexpr int64_t kRegisterLimit = 244;
 
+/// Split-K: warps that share out the keys, as tile-partition-warps does.
+constexpr int64_t kKeyWarps = 4;
+
 struct Candidate {
   llvm::DenseMap<Value, int64_t> sizes;
   GpuTiles tiles;
@@ -38,9 +41,10 @@ struct Candidate {
 class Chooser {
 public:
   Chooser(attn::GridOp grid, attn::KernelOp kernel, attn::AxesAnalysis &axes,
-          const RequestedSizes &requested, const GpuTarget &target)
+          const RequestedSizes &requested, const GpuTarget &target,
+          bool splitReduced)
       : grid(grid), kernel(kernel), requested(requested), target(target),
-        model(grid, axes) {}
+        splitReduced(splitReduced), model(grid, axes) {}
 
   FailureOr<TileChoice> run();
 
@@ -63,14 +67,15 @@ private:
   attn::KernelOp kernel;
   const RequestedSizes &requested;
   const GpuTarget &target;
+  bool splitReduced;
   GpuModel model;
   llvm::DenseMap<Value, int64_t> fixed; // whole axes
+  int64_t columns = 1;                  // of the widest
   GpuTiles preferred;
 };
 
 /// Whole axes have their extent, padded.
 LogicalResult Chooser::setFixedSizes() {
-  int64_t columns = 1;
   for (Value axis : grid.getWhole()) {
     auto index = cast<BlockArgument>(axis);
     std::optional<int64_t> extent = getConstantExtent(kernel, index);
@@ -125,10 +130,14 @@ Candidate Chooser::make(const RequestedSizes &requests, GpuTiles tiles) {
     // Fewer where a known extent or a request leaves fewer rows.
     int64_t rows = result.sizes.lookup(model.rows());
     warps = tiles.warps;
-    while (warps > 1 && rows % (kGranularity * warps) != 0)
+    int64_t sharing = splitReduced ? std::min(kKeyWarps, warps) : 1;
+    while (warps > sharing && rows % (kGranularity * (warps / sharing)) != 0)
       warps /= 2;
   }
   result.use = model.use(result.sizes, warps, tiles.keepLeft, tiles.stages);
+  if (splitReduced && model.hasProducts())
+    // A sum of each warp for 16 rows, at all columns.
+    result.use.shared += warps * kGranularity * columns * 4;
   result.distance = distanceOf(tiles);
   return result;
 }
@@ -146,9 +155,11 @@ std::optional<Candidate> Chooser::find(const RequestedSizes &requests,
   GpuTiles tiles = preferred;
   tiles.stages = stages;
   for (int64_t rowsPerWarp : {16, 32})
-    for (int64_t warps : {1, 2, 4, 8})
+    for (int64_t warps : {1, 2, 4, 8, 16})
       for (int64_t loop : {8, 16, 32, 48, 64, 96, 128})
         for (bool keepLeft : {false, true}) {
+          if (warps > 8 && !splitReduced)
+            continue;
           if (loop < kGranularity && !model.isAllF32())
             continue;
           tiles.rowsPerWarp = rowsPerWarp;
@@ -237,12 +248,11 @@ FailureOr<TileChoice> Chooser::run() {
 
 } // namespace
 
-FailureOr<TileChoice> chooseGpuTileSizes(attn::GridOp grid,
-                                         attn::KernelOp kernel,
-                                         attn::AxesAnalysis &axes,
-                                         const RequestedSizes &requested,
-                                         const GpuTarget &target) {
-  return Chooser(grid, kernel, axes, requested, target).run();
+FailureOr<TileChoice>
+chooseGpuTileSizes(attn::GridOp grid, attn::KernelOp kernel,
+                   attn::AxesAnalysis &axes, const RequestedSizes &requested,
+                   const GpuTarget &target, bool splitReduced) {
+  return Chooser(grid, kernel, axes, requested, target, splitReduced).run();
 }
 
 } // namespace attentile

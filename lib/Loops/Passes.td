@@ -143,7 +143,8 @@ def AttnToTile : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
   let options = [
     ListOption<"tileSizes", "tile-sizes", "std::string",
                "Sizes of tile and loop axes, over those of the kernel's attn.tile_sizes: m=128,n=64">,
-    Option<"target", "target", "std::string", /*default=*/"\"cpu\"", "cpu, sm_80, sm_86, sm_89 or sm_90">
+    Option<"target", "target", "std::string", /*default=*/"\"cpu\"", "cpu, sm_80, sm_86, sm_89 or sm_90">,
+    Option<"splitReduced", "split-reduced", "bool", /*default=*/"false", "GPU: tiles for warps that share out the loop's axis, tile-partition-warps{split=reduced}">
   ];
   let dependentDialects = ["::attentile::tile::TileDialect", "::mlir::scf::SCFDialect"];
 }

@@ -397,8 +397,7 @@ Value ProductEmitter::emitSplit(ArrayRef<tile::Digit> over) {
         arith::DivUIOp::create(builder, loc, own, emitter.constant(ownColumns));
   constexpr int64_t lanes = tile::Layout::kLanes;
   int64_t portion = 4 * columnBlocks * lanes; // of one owner, one row block
-  Value buffer = emitter.makeBuffer({emitter.warps, owners * portion},
-                                    builder.getF32Type());
+  Value buffer = emitter.makeWarpRows(owners * portion, builder.getF32Type());
   WarpEmitter::Peers peers = emitter.peersOf(over);
   SmallVector<Value> totals;
   SmallVector<int64_t> firsts;

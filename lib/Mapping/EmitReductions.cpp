@@ -141,8 +141,8 @@ Value WarpEmitter::reduceOverWarps(attn::ReduceKind kind, Value vector,
   int64_t registers = warp::getNumRegisters(vector.getType());
   int64_t portion = std::min(registers, kPortion);
   constexpr int64_t lanes = tile::Layout::kLanes;
-  Value buffer = makeBuffer({warps, portion * lanes},
-                            warp::getElementType(vector.getType()));
+  Value buffer =
+      makeWarpRows(portion * lanes, warp::getElementType(vector.getType()));
   Peers peers = peersOf(digits);
   SmallVector<Value> values = elements(vector);
   for (int64_t first = 0; first < registers; first += portion) {

@@ -21,8 +21,20 @@ Value WarpEmitter::makeBuffer(RankedTensorType type) {
 }
 
 Value WarpEmitter::makeBuffer(ArrayRef<int64_t> shape, Type element) {
-  auto layout =
-      tile::SharedLayout::forRows(shape.back(), warp::getElementBytes(element));
+  return makeBuffer(shape, element,
+                    tile::SharedLayout::forRows(
+                        shape.back(), warp::getElementBytes(element)));
+}
+
+Value WarpEmitter::makeWarpRows(int64_t elements, Type element) {
+  tile::SharedLayout layout;
+  layout.pitch = elements;
+  layout.chunk = 16 / warp::getElementBytes(element);
+  return makeBuffer({warps, elements}, element, layout);
+}
+
+Value WarpEmitter::makeBuffer(ArrayRef<int64_t> shape, Type element,
+                              const tile::SharedLayout &layout) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointAfter(lastAtTop);
   auto type = warp::BufferType::get(

@@ -32,8 +32,9 @@ constexpr int64_t kBlockRows = 16, kBlockColumns = 8;
 /// Accumulators of a thread that leave registers for scores and operands.
 constexpr int64_t kMostAccumulators = 128;
 
-/// Split-K: rows whose statistics each thread of a warp keeps, 8 lanes apart.
-constexpr int64_t kMostRowsOfKeys = 64;
+/// Split-K: warps that share out the keys, each of which leaves a sum of its
+/// own for every element.
+constexpr int64_t kMostKeyWarps = 4;
 
 /// The largest power of two up to `wanted` of which `size` is a multiple, in
 /// steps of `block`.
@@ -119,10 +120,11 @@ private:
         rowWarps = divideOverWarps(axes.sizeOf(rows), kBlockRows,
                                    wanted / columnWarps);
     } else if (!rows.empty()) {
-      columnWarps = reducedWarps = divideReduced(axes, wanted);
+      columnWarps = reducedWarps =
+          divideReduced(axes, std::min(wanted, kMostKeyWarps));
       if (!decides(kernel))
         rowWarps = divideOverWarps(axes.sizeOf(rows), kBlockRows,
-                                   axes.sizeOf(rows) / kMostRowsOfKeys);
+                                   wanted / reducedWarps);
     }
     getDialect()->getWarpsAttrHelper().setAttr(
         kernel, tile::WarpsAttr::get(context, rows, rowWarps, columnWarps,

@@ -18,7 +18,7 @@ def TilePartitionWarps : Pass<"tile-partition-warps"> {
 
     `split=reduced`, to compare, is split-K of FlashAttention-1: each warp has
     some of the keys of all rows; maxima, sums and products meet in shared
-    memory. More than 64 rows are shared out too, unless a vote (tile.vote)
+    memory. More than four warps share out the rows too, unless a vote (tile.vote)
     decides which way the warps go: there are barriers on either.
 
     The number of warps is that of `tile.resources` if the kernel has it, else 4,

@@ -86,6 +86,11 @@ private:
   mlir::Value makeBuffer(mlir::RankedTensorType type);
   /// Plain rows, without permutation.
   mlir::Value makeBuffer(llvm::ArrayRef<int64_t> shape, mlir::Type element);
+  mlir::Value makeBuffer(llvm::ArrayRef<int64_t> shape, mlir::Type element,
+                         const tile::SharedLayout &layout);
+  /// A row of `elements` for each warp, whose lanes go to neighbours: without
+  /// permutation, so that addresses differ in constants.
+  mlir::Value makeWarpRows(int64_t elements, mlir::Type element);
 
   /// The warps that differ from this one in `digits`, itself included: `base`,
   /// the one where they are 0, plus each of `offsets`; the same for all of

@@ -42,23 +42,23 @@ tile.program @kernels sizes(%M) ins(%X: f32[M]) outs(%Y: f32[M]) {
   // Eight warps of which two share the columns: four for the rows.
   // CHECK: tile.kernel @resources
   // ROWS-SAME: tile.warps = #tile.warps<rows = "m", split_rows = 4, split_columns = 2>
-  // KEYS-SAME: tile.warps = #tile.warps<rows = "m", split_rows = 2, split_columns = 8, split_reduced = 8>
+  // KEYS-SAME: tile.warps = #tile.warps<rows = "m", split_rows = 2, split_columns = 4, split_reduced = 4>
   tile.kernel @resources grid() attributes {tile.resources = #tile.resources<warps = 8, stages = 1, registers = 200, shared = 0, blocks = 1, keep_left = false>} {
     %p = arith.constant dense<1.0> : tensor<128x16xbf16, #mn>
     %v = arith.constant dense<1.0> : tensor<16x512xbf16, #ne>
     %o = tile.dot %p, %v over ["n"] product bf16 : tensor<128x16xbf16, #mn>, tensor<16x512xbf16, #ne> -> tensor<128x512xf32, #me>
   }
-  // Keys over four warps, and twice 64 rows; a vote goes the same way in all.
+  // Keys over four warps, and twice 64 rows over eight; a vote goes the same way in all.
   // KEYS: tile.kernel @rows
   // KEYS-SAME: tile.warps = #tile.warps<rows = "m", split_rows = 2, split_columns = 4, split_reduced = 4>
-  tile.kernel @rows grid() {
+  tile.kernel @rows grid() attributes {tile.resources = #tile.resources<warps = 8, stages = 1, registers = 200, shared = 0, blocks = 1, keep_left = false>} {
     %q = arith.constant dense<1.0> : tensor<128x64xbf16, #md>
     %k = arith.constant dense<1.0> : tensor<64x64xbf16, #nd>
     %s = tile.dot %q, %k over ["d"] product bf16 : tensor<128x64xbf16, #md>, tensor<64x64xbf16, #nd> -> tensor<128x64xf32, #mn>
   }
   // KEYS: tile.kernel @voting
   // KEYS-SAME: tile.warps = #tile.warps<rows = "m", split_columns = 4, split_reduced = 4>
-  tile.kernel @voting grid() {
+  tile.kernel @voting grid() attributes {tile.resources = #tile.resources<warps = 8, stages = 1, registers = 200, shared = 0, blocks = 1, keep_left = false>} {
     %q = arith.constant dense<1.0> : tensor<128x64xbf16, #md>
     %k = arith.constant dense<1.0> : tensor<64x64xbf16, #nd>
     %s = tile.dot %q, %k over ["d"] product bf16 : tensor<128x64xbf16, #md>, tensor<64x64xbf16, #nd> -> tensor<128x64xf32, #mn>

@@ -145,7 +145,7 @@ TEST(TileToWarp, splitReducedAxis) {
       {"02-causal", "f32", 16, 32, "tile-sizes=m=32,n=32", "split=reduced"});
   // Rows are more than a warp takes: they are split as well.
   expectSame({"02-causal", "bf16", 32, 64, "tile-sizes=m=128,n=64",
-              "split=reduced warps=4"});
+              "split=reduced warps=8"});
 }
 
 /// FlashAttention-1's form: sums normalised at each step, a program that loops
