@@ -89,14 +89,17 @@ struct Case {
 };
 } // namespace
 
-/// The comparisons of O and L for one kernel on random data.
+/// The comparisons of O and L for one kernel on random data, with one large
+/// element of V if `outlier` is its number.
 static std::vector<Comparison> runCase(const Case &c, const Kernel &kernel,
-                                       unsigned seed) {
+                                       unsigned seed, int64_t outlier = -1) {
   ParsedKernel parsed(causalKernel(nameOf(c.type)));
   EXPECT_TRUE(parsed.module);
   HostTensor q = randomTensor(c.type, {c.m, c.d}, seed, c.deviation);
   HostTensor k = randomTensor(c.type, {c.n, c.d}, seed + 1, c.deviation);
   HostTensor v = randomTensor(c.type, {c.n, c.e}, seed + 2);
+  if (outlier >= 0)
+    v.set({outlier / c.e, outlier % c.e}, roundTo(c.type, 3e4));
   double scale = float(1 / std::sqrt(c.d));
   ReferenceResult result =
       parsed.evaluate({q, k, v, HostTensor::scalar(ElementType::F32, scale)});
@@ -158,6 +161,20 @@ TEST(Bounds, TheNormFindsLostBits) {
   std::vector<Comparison> comparisons = runCase(c, kernel, 3);
   EXPECT_TRUE(comparisons[0].normApplies);
   EXPECT_FALSE(comparisons[0].normHolds());
+}
+
+/// An outlier in a late key is seen by few rows, whose roundings are all of the
+/// norm.
+TEST(Bounds, OneOutlierIsNoNorm) {
+  Case c{ElementType::BF16, 64, 64, 16, 64, 1};
+  for (unsigned seed = 1; seed < 60; ++seed) {
+    Kernel kernel{ElementType::BF16, 32, seed};
+    Comparison comparison = runCase(c, kernel, seed, 64 * seed + seed)[0];
+    EXPECT_TRUE(comparison.normApplies);
+    EXPECT_TRUE(comparison.passed())
+        << seed << ": " << comparison.errorNorm << " beside "
+        << comparison.roundedNorm << ", " << comparison.arithmeticNorm;
+  }
 }
 
 TEST(Bounds, FailuresArePrinted) {
