@@ -41,13 +41,15 @@ here."""),
 For GPUs. The loop over full blocks ends with the last that lies within the axis, and need not ask: `tile.inside` names the
 extent it keeps to. A last block that is not whole goes to the loop over partial blocks, which asks anyway. So every block is
 computed once as before, in the same order: with 4096 keys and queries in tiles of 128, 528 for a head, 32 of them partial."""),
+    ("tile-merge-bounds", "tile-merge-bounds", """
+For GPUs. The axis's end and the mask's are one bound, which a row computes once: one comparison and one select an element."""),
     ("tile-guard-softmax", "tile-guard-softmax", """
 For GPUs. No maximum in the common case: the reference that a row has serves as long as no row sum of a block shows that
 exponentials grow too large. Then the step of before runs, on the scores that are still there."""),
 ]
 
 # On a CPU these do not pay; the stages show them all the same.
-GPU_PASSES = "tile-peel-tails,tile-guard-softmax"
+GPU_PASSES = "tile-peel-tails,tile-merge-bounds,tile-guard-softmax"
 
 
 def compile_kernel(tools, *flags):

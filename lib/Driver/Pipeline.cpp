@@ -31,16 +31,18 @@ static constexpr llvm::StringRef kOptimizing[] = {
     "tile-skip-masked-blocks",
     "tile-fold-exp2",
     "tile-peel-tails",
+    "tile-merge-bounds",
     "tile-guard-softmax",
     "tile-order-programs",
     "loop-invariant-code-motion",
 };
 
 /// What the CPU leaves out: its loops test a tile's bound once, not for each
-/// element, a maximum is cheap beside its products (docs/decisions), and its
-/// threads take programs as they come.
+/// element, for which it must stand alone; a maximum is cheap beside its
+/// products (docs/decisions), and its threads take programs as they come.
 static constexpr llvm::StringRef kOnlyForGpu[] = {
     "tile-peel-tails",
+    "tile-merge-bounds",
     "tile-guard-softmax",
     "tile-order-programs",
 };
@@ -117,6 +119,11 @@ static void buildLoopStage(OpPassManager &pm, const PipelineOptions &options) {
   // Before the guard: the copy of a loop for its last block stays as it is.
   if (options.isEnabled("tile-peel-tails")) {
     pm.addPass(createTilePeelTails());
+    simplify(pm, options);
+  }
+  // After those: they look for the axis's bound alone.
+  if (options.isEnabled("tile-merge-bounds")) {
+    pm.addPass(createTileMergeBounds());
     simplify(pm, options);
   }
   // Last of all that changes a loop's step: it stands twice from here on.

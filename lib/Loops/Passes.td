@@ -284,6 +284,34 @@ def TilePeelTails : Pass<"tile-peel-tails"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def TileMergeBounds : Pass<"tile-merge-bounds"> {
+  let summary = "one comparison where a mask had several";
+  let description = [{
+    A partial block tests each element against the axis's end and against the
+    mask, and selects twice. Two upper bounds of one index are one, the smaller,
+    as are two lower ones; where one of them is the same for a whole row, so is
+    the minimum, and it leaves the loop.
+
+    Before:
+
+    ```mlir
+    %a = arith.cmpi slt, %n, %ends : tensor<64xindex, #n>         // %ends: %N everywhere
+    %b = arith.cmpi sle, %ns, %lasts : tensor<128x64xindex, #m_n> // of tiles along n and m
+    %x = arith.select %b, %s, %hidden : ...
+    %y = arith.select %as, %x, %hidden : ...
+    ```
+
+    After:
+
+    ```mlir
+    %end = arith.minsi %last, %N-1 : tensor<128xindex, #m>
+    %b = arith.cmpi sle, %ns, %end : tensor<128x64xindex, #m_n>
+    %y = arith.select %b, %s, %hidden : ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def TileGuardSoftmax : Pass<"tile-guard-softmax"> {
   let summary = "stale references under a guard";
   let description = [{
