@@ -25,8 +25,11 @@ mlir::Value expandExp(const Lanes &m, mlir::Value x);
 mlir::Value expandLog(const Lanes &m, mlir::Value x);
 mlir::Value expandLog2(const Lanes &m, mlir::Value x);
 
-/// tanh x; 0 for what is below 2^-126.
+/// tanh x; 0 for what is below 2^-126. The second divides by a reciprocal within
+/// a unit of the last place: the quotient is below 0.45 and taken from 1, so
+/// that less than half of that error is left.
 mlir::Value expandTanh(const Lanes &m, mlir::Value x);
+mlir::Value expandTanhByReciprocal(const Lanes &m, mlir::Value x);
 
 /// sin and cos of |x| <= kTrigLimit, within 2^-23 absolute; of larger |x| the
 /// result means nothing.

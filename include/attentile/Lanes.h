@@ -48,6 +48,12 @@ public:
   Value sub(Value a, Value b) const { return make<mlir::arith::SubFOp>(a, b); }
   Value mul(Value a, Value b) const { return make<mlir::arith::MulFOp>(a, b); }
   Value div(Value a, Value b) const { return make<mlir::arith::DivFOp>(a, b); }
+  /// 1 / a within a unit of the last place, where the machine has an
+  /// instruction for that.
+  Value reciprocal(Value a) const {
+    return mlir::arith::DivFOp::create(builder, loc, f(1), a,
+                                       mlir::arith::FastMathFlags::afn);
+  }
   Value fma(Value a, Value b, Value c) const {
     return fused ? make<mlir::math::FmaOp>(a, b, c) : add(mul(a, b), c);
   }

@@ -162,6 +162,8 @@ void buildWarpPipeline(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createWarpDeferSums());
+  pm.addPass(createWarpBranchTanh());
+  pm.addPass(createCSEPass());
   // Copies have their buffers and places in the loop before lives are known.
   pm.addPass(createWarpPipelineCopies());
   pm.addPass(createWarpAllocateShared());

@@ -187,6 +187,32 @@ def WarpDeferSums : Pass<"warp-defer-sums"> {
   let dependentDialects = ["::attentile::warp::WarpDialect", "::mlir::arith::ArithDialect"];
 }
 
+def WarpBranchTanh : Pass<"warp-branch-tanh"> {
+  let summary = "tanh of small operands by a short polynomial";
+  let description = [{
+    An accurate tanh takes an exponential and a division. A soft cap's operands
+    are mostly small: where all that a warp has of a fragment are below 0.4, an
+    odd polynomial of seven operations takes its place. A quotient by the same
+    divisor everywhere becomes a product.
+
+    ```mlir
+    %q = arith.divf %s, %caps : vector<64xf32>           // %caps: one value
+    %t = math.tanh %q : vector<64xf32>
+    // becomes
+    %x = arith.mulf %s, %reciprocals : vector<64xf32>
+    %small = ...                                         // the largest |x| < 0.4
+    %all = warp.vote_all %small
+    %t = scf.if %all -> (vector<64xf32>) {
+      ...                                                // x + x * (x * x * P(x * x))
+    } else {
+      ... math.tanh ...
+    }
+    ```
+  }];
+  let dependentDialects = ["::attentile::warp::WarpDialect", "::mlir::arith::ArithDialect",
+    "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+}
+
 def WarpPipelineCopies : Pass<"warp-pipeline-copies"> {
   let summary = "copies run ahead of their use and overlap computation";
   let description = [{

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Does: replaces exp, log, log2, tanh, pow, sin and cos on f32 scalars.
+// Does: replaces exp, log, log2, tanh, pow, sin and cos on f32 scalars, and
+// conversions from bf16.
 // Expects: registers, no fragments.
 // Leaves: exp2, which is one instruction, and what the instruction set rounds
 //   correctly: sqrt, fma, floor and its kin.
@@ -16,6 +17,7 @@
 #include "attentile/ExpandMath.h"
 #include "attentile/NVVM/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
@@ -149,16 +151,50 @@ struct ExpandTrig : OpRewritePattern<Op> {
   }
 };
 
+/// bf16 is the upper half of an f32. Subnormals pass, as what reads the f32
+/// takes them as 0.
+struct ExpandExtF : OpRewritePattern<arith::ExtFOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::ExtFOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!getElementTypeOrSelf(op.getIn()).isBF16() ||
+        !getElementTypeOrSelf(op.getType()).isF32())
+      return failure();
+    Location loc = op.getLoc();
+    auto convert = [&](Value half) -> Value {
+      Value bits =
+          arith::BitcastOp::create(rewriter, loc, rewriter.getI16Type(), half);
+      bits = arith::ExtUIOp::create(rewriter, loc, rewriter.getI32Type(), bits);
+      Value by = arith::ConstantIntOp::create(rewriter, loc, 16, 32);
+      bits = arith::ShLIOp::create(rewriter, loc, bits, by);
+      return arith::BitcastOp::create(rewriter, loc, rewriter.getF32Type(),
+                                      bits);
+    };
+    auto type = dyn_cast<VectorType>(op.getType());
+    if (!type) {
+      rewriter.replaceOp(op, convert(op.getIn()));
+      return success();
+    }
+    SmallVector<Value> all;
+    for (int64_t i = 0; i < type.getNumElements(); ++i)
+      all.push_back(
+          convert(vector::ExtractOp::create(rewriter, loc, op.getIn(), i)));
+    rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, type, all);
+    return success();
+  }
+};
+
 struct NVVMExpandMath : impl::NVVMExpandMathBase<NVVMExpandMath> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
     RewritePatternSet patterns(context);
-    patterns.add<ExpandUnary<math::ExpOp, native::expandExp>,
-                 ExpandUnary<math::Log2Op, native::expandLog2>,
-                 ExpandUnary<math::LogOp, native::expandLog>,
-                 ExpandUnary<math::TanhOp, native::expandTanh>, ExpandPowF,
-                 ExpandTrig<math::SinOp, native::expandSin>,
-                 ExpandTrig<math::CosOp, native::expandCos>>(context);
+    patterns
+        .add<ExpandUnary<math::ExpOp, native::expandExp>,
+             ExpandUnary<math::Log2Op, native::expandLog2>,
+             ExpandUnary<math::LogOp, native::expandLog>,
+             ExpandUnary<math::TanhOp, native::expandTanhByReciprocal>,
+             ExpandPowF, ExpandExtF, ExpandTrig<math::SinOp, native::expandSin>,
+             ExpandTrig<math::CosOp, native::expandCos>>(context);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
 };

@@ -74,7 +74,7 @@ Value expandExp(const Lanes &m, Value x) {
 
 /// x + x^3 P(x^2) below 0.625 (Cephes' tanhf), from there on
 /// 1 - 2 / (e^2|x| + 1) with the sum formed before e^2|x| is rounded.
-Value expandTanh(const Lanes &m, Value x) {
+static Value tanh(const Lanes &m, Value x, bool byReciprocal) {
   Value size = m.abs(x);
   // The square of what is too small to matter would be subnormal.
   Value y =
@@ -93,9 +93,18 @@ Value expandTanh(const Lanes &m, Value x) {
   auto [e, t] = exponentialMinusOne(m, m.add(far, far));
   Value power = scaleByPower(m, m.f(1), t);
   Value sum = m.fma(power, e, m.add(power, m.f(1)));
-  Value large = m.sub(m.f(1), m.div(m.f(2), sum));
+  Value large = byReciprocal ? m.fma(m.reciprocal(sum), m.f(-2), m.f(1))
+                             : m.sub(m.f(1), m.div(m.f(2), sum));
   return m.select(m.compare(CmpFPredicate::OGE, size, m.f(0.625)),
                   m.copySign(large, x), near);
+}
+
+Value expandTanh(const Lanes &m, Value x) {
+  return tanh(m, x, /*byReciprocal=*/false);
+}
+
+Value expandTanhByReciprocal(const Lanes &m, Value x) {
+  return tanh(m, x, /*byReciprocal=*/true);
 }
 
 } // namespace attentile::native

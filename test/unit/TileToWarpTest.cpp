@@ -33,10 +33,12 @@ const char *kToTiles =
     "canonicalize,cse,tile-fuse-online-softmax{%s},canonicalize,cse,"
     "tile-skip-masked-blocks,canonicalize,cse,tile-fold-exp2,canonicalize,cse,"
     "loop-invariant-code-motion";
-const char *kGuard = ",tile-peel-tails,canonicalize,cse,tile-guard-softmax,"
+const char *kGuard = ",tile-peel-tails,canonicalize,cse,tile-merge-bounds,"
+                     "canonicalize,cse,tile-guard-softmax,"
                      "canonicalize,cse,loop-invariant-code-motion";
 const char *kToWarps = "tile-partition-warps{%s},tile-assign-layouts,"
-                       "tile-verify-layouts,tile-to-warp,canonicalize,cse";
+                       "tile-verify-layouts,tile-to-warp,canonicalize,cse,"
+                       "warp-branch-tanh,cse";
 
 struct KernelCase {
   const char *example;
@@ -46,6 +48,7 @@ struct KernelCase {
   std::string partition = "";
   std::string behind = ",warp-pipeline-copies,warp-allocate-shared";
   bool guard = false;
+  double cap = 50;
   std::string fusion = "normalize=late";
   std::string loops = ""; // passes behind those of tiles
   std::string schedule = "";
@@ -79,7 +82,7 @@ TileFile compile(const KernelCase &run) {
 }
 
 /// Inputs that their types hold, with scores near 1.
-Values drawRounded(TileFile &file, int64_t D) {
+Values drawRounded(TileFile &file, int64_t D, double cap = 50) {
   Values values =
       file.draw({{"B", 1}, {"H", 2}, {"G", 1}, {"M", 70}, {"N", 91}, {"R", 40}},
                 /*seed=*/1);
@@ -88,6 +91,8 @@ Values drawRounded(TileFile &file, int64_t D) {
     for (double &x : values[head.nameOf(in).str()].data)
       x = roundTo(tile::getElementType(in.getType()), x);
   values.at("scale").data = {float(1 / std::sqrt(double(D)))};
+  if (auto it = values.find("cap"); it != values.end())
+    it->second.data = {float(cap)};
   return values;
 }
 
@@ -95,7 +100,7 @@ void expectSame(const KernelCase &run) {
   SCOPED_TRACE(std::string(run.example) + " " + run.type + " " + run.tiles +
                " " + run.partition + run.behind);
   TileFile file = compile(run);
-  Values expected = drawRounded(file, run.D), got = expected;
+  Values expected = drawRounded(file, run.D, run.cap), got = expected;
   ASSERT_TRUE(interpret(file.program(), expected));
   ASSERT_TRUE(file.run(format(kToWarps, run.partition) + run.behind));
   ASSERT_TRUE(interpretWarps(file.program(), got));
@@ -124,6 +129,17 @@ INSTANTIATE_TEST_SUITE_P(TileToWarp, Examples, testing::ValuesIn(kExamples),
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });
+
+TEST(TileToWarp, softCapsOfAllSizes) {
+  // All of a warp below the limit of the polynomial, some, and a factor that
+  // scale / cap has no room for.
+  for (double cap : {50.0, 1.5, 1e-33})
+    for (const char *type : {"f32", "bf16"}) {
+      KernelCase run = {"05-soft-cap", type, 16, 32};
+      run.cap = cap;
+      expectSame(run);
+    }
+}
 
 TEST(TileToWarp, copiesWaitedForAtOnce) {
   expectSame({"02-causal", "bf16", 32, 16, "tile-sizes=m=64,n=32", "", ""});
