@@ -40,10 +40,13 @@ Value insideDim(const Emitter &e, const TensorAccess &tensor, unsigned dim,
 
 Value globalAddress(const Emitter &e, const TensorAccess &tensor,
                     ValueRange indices) {
+  // In bytes: with strides that a loop does not change, an index costs a
+  // multiply-add and no shift.
+  Type element = memoryType(tensor.type.getElementType());
+  Value size = e.index(element.getIntOrFloatBitWidth() / 8);
   Value pointer = tensor.pointer;
   for (auto [index, stride] : llvm::zip_equal(indices, tensor.strides))
-    pointer = e.at(pointer, e.mul(index, stride),
-                   memoryType(tensor.type.getElementType()));
+    pointer = e.at(pointer, e.mul(index, e.mul(stride, size)), e.b.getI8Type());
   return pointer;
 }
 

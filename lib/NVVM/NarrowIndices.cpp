@@ -22,6 +22,7 @@
 #include "mlir/Analysis/DataFlow/DeadCodeAnalysis.h"
 #include "mlir/Analysis/DataFlow/IntegerRangeAnalysis.h"
 #include "mlir/Analysis/DataFlowFramework.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 
 namespace attentile {
@@ -34,7 +35,9 @@ using namespace mlir;
 namespace attentile {
 namespace {
 
-/// The runtime refuses sizes beyond kLargestSize.
+/// The runtime refuses sizes beyond kLargestSize. Other arguments may be
+/// anything, which must be said: of values that nothing is said of, nothing
+/// that is computed from them has a range.
 struct ProgramRanges
     : InferIntRangeInterface::ExternalModel<ProgramRanges, tile::ProgramOp> {
   void inferResultRanges(Operation *op, ArrayRef<ConstantIntRanges>,
@@ -43,6 +46,10 @@ struct ProgramRanges
          cast<attn::SignatureOpInterface>(op).getSizeArgs())
       setRange(size, ConstantIntRanges::fromSigned(APInt(64, 0),
                                                    APInt(64, kLargestSize)));
+    for (BlockArgument in : cast<attn::SignatureOpInterface>(op).getInArgs())
+      if (in.getType().isIntOrIndex())
+        setRange(in, ConstantIntRanges::maxRange(
+                         ConstantIntRanges::getStorageBitwidth(in.getType())));
   }
   void inferResultRangesFromOptional(Operation *op, ArrayRef<IntegerValueRange>,
                                      SetIntLatticeFn setRange) const {
@@ -63,7 +70,8 @@ private:
   DataFlowSolver &solver;
   warp::KernelOp kernel;
   OpBuilder builder;
-  DenseMap<Value, Value> narrow, clamped;
+  DenseMap<Value, Value> narrow;
+  DenseMap<std::pair<Value, int64_t>, Value> clamped; // by the margin left
 
   /// Whether an index value is known to fit an i32; and to be at least 0.
   bool fits(Value value, bool nonNegative = false);
@@ -71,6 +79,8 @@ private:
   Value narrowed(Value value);
   void insertAfter(Value value);
   bool clampComparison(arith::CmpIOp compare);
+  Value saturated(Value value, int64_t margin);
+  bool narrowClamp(Operation *outer);
   void rewrite(Operation *op);
 };
 
@@ -134,19 +144,8 @@ bool Narrower::clampComparison(arith::CmpIOp compare) {
   if (range.smin().getSExtValue() == INT32_MIN ||
       range.smax().getSExtValue() == INT32_MAX)
     return false;
-  Value &result = clamped[bound];
-  if (!result) {
-    insertAfter(bound);
-    Location loc = bound.getLoc();
-    Value least = arith::ConstantIndexOp::create(builder, loc, INT32_MIN);
-    Value most = arith::ConstantIndexOp::create(builder, loc, INT32_MAX);
-    Value inside = arith::MinSIOp::create(
-        builder, loc, arith::MaxSIOp::create(builder, loc, bound, least), most);
-    result =
-        arith::IndexCastOp::create(builder, loc, builder.getI32Type(), inside);
-  }
   Value operands[2];
-  operands[side] = result;
+  operands[side] = saturated(bound, /*margin=*/0);
   operands[1 - side] = narrowed(position);
   builder.setInsertionPoint(compare);
   Value replacement =
@@ -155,6 +154,86 @@ bool Narrower::clampComparison(arith::CmpIOp compare) {
   compare.getResult().replaceAllUsesWith(replacement);
   compare.erase();
   return true;
+}
+
+/// An index value in 32 bits, held `margin` away from their ends.
+Value Narrower::saturated(Value value, int64_t margin) {
+  Value &result = clamped[{value, margin}];
+  if (result)
+    return result;
+  OpBuilder::InsertionGuard guard(builder);
+  insertAfter(value);
+  Location loc = value.getLoc();
+  Value least =
+      arith::ConstantIndexOp::create(builder, loc, INT32_MIN + margin);
+  Value most = arith::ConstantIndexOp::create(builder, loc, INT32_MAX - margin);
+  Value inside = arith::MinSIOp::create(
+      builder, loc, arith::MaxSIOp::create(builder, loc, value, least), most);
+  return result = arith::IndexCastOp::create(builder, loc, builder.getI32Type(),
+                                             inside);
+}
+
+/// min(max(base + c, low), high), in either order, where base may not fit but
+/// low and high do, with room to spare: a base held near the ends of 32 bits is
+/// on the same side of both as it was. All that differ by c share it.
+bool Narrower::narrowClamp(Operation *outer) {
+  constexpr int64_t kMargin = 1 << 15;
+  bool minimumLast = isa<arith::MinSIOp>(outer);
+  if (!outer->getResult(0).getType().isIndex())
+    return false;
+  auto hasRoom = [&](Value bound) {
+    if (!fits(bound))
+      return false;
+    const ConstantIntRanges &range =
+        solver.lookupState<dataflow::IntegerValueRangeLattice>(bound)
+            ->getValue()
+            .getValue();
+    return range.smin().getSExtValue() >= INT32_MIN + 2 * kMargin &&
+           range.smax().getSExtValue() <= INT32_MAX - 2 * kMargin;
+  };
+  for (unsigned side : {0, 1}) {
+    Operation *inner = outer->getOperand(side).getDefiningOp();
+    Value last = outer->getOperand(1 - side);
+    if (!inner || inner->getNumOperands() != 2 || !hasRoom(last) ||
+        !(minimumLast ? isa<arith::MaxSIOp>(inner)
+                      : isa<arith::MinSIOp>(inner)))
+      continue;
+    for (unsigned at : {0, 1}) {
+      Value value = inner->getOperand(at), first = inner->getOperand(1 - at);
+      if (fits(value) || !hasRoom(first))
+        continue;
+      int64_t offset = 0;
+      APInt constant;
+      if (auto add = value.getDefiningOp<arith::AddIOp>();
+          add && matchPattern(add.getRhs(), m_ConstantInt(&constant)) &&
+          std::abs(constant.getSExtValue()) <= kMargin) {
+        value = add.getLhs();
+        offset = constant.getSExtValue();
+      }
+      Value sum = saturated(value, kMargin);
+      Value low = narrowed(first), high = narrowed(last);
+      builder.setInsertionPoint(outer);
+      Location loc = outer->getLoc();
+      if (offset != 0)
+        sum = arith::AddIOp::create(
+            builder, loc, sum,
+            arith::ConstantIntOp::create(builder, loc, offset, 32),
+            arith::IntegerOverflowFlags::nsw);
+      Value result =
+          minimumLast
+              ? arith::MinSIOp::create(
+                    builder, loc,
+                    arith::MaxSIOp::create(builder, loc, sum, low), high)
+                    .getResult()
+              : arith::MaxSIOp::create(
+                    builder, loc,
+                    arith::MinSIOp::create(builder, loc, sum, low), high)
+                    .getResult();
+      narrow[outer->getResult(0)] = result;
+      return true;
+    }
+  }
+  return false;
 }
 
 /// Behind a value's definition; at the kernel's top if that is outside.
@@ -210,16 +289,22 @@ void Narrower::rewrite(Operation *op) {
 void Narrower::run() {
   SmallVector<Operation *> work;
   SmallVector<arith::CmpIOp> comparisons;
+  SmallVector<Operation *> clamps;
   kernel.getBody().walk([&](Operation *op) {
     if (canNarrow(op))
       work.push_back(op);
     else if (auto compare = dyn_cast<arith::CmpIOp>(op))
       comparisons.push_back(compare);
+    else if (isa<arith::MinSIOp, arith::MaxSIOp>(op))
+      clamps.push_back(op);
   });
   // First, while the analysis still knows every operand.
   for (arith::CmpIOp compare : comparisons)
     clampComparison(compare);
   SmallVector<Operation *> wide;
+  for (Operation *op : clamps)
+    if (narrowClamp(op))
+      wide.push_back(op);
   for (Operation *op : work) {
     bool keeps = op->getResult(0).getType().isIndex();
     rewrite(op);
@@ -238,6 +323,24 @@ void Narrower::run() {
   }
 }
 
+/// Bounds of a loop over an axis's blocks that the analysis need not follow
+/// through the formulas of masks: where it runs at all, it stays within the
+/// axis, up to a tile.
+void boundLoop(scf::ForOp loop) {
+  if (!loop->hasAttr("tile.axis") || !loop.getUpperBound().getType().isIndex())
+    return;
+  OpBuilder builder(loop);
+  Location loc = loop.getLoc();
+  Value most =
+      arith::ConstantIndexOp::create(builder, loc, INT32_MAX - (1 << 15));
+  Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+  for (OpOperand *bound :
+       {&loop.getLowerBoundMutable(), &loop.getUpperBoundMutable()})
+    bound->set(arith::MinSIOp::create(
+        builder, loc, arith::MaxSIOp::create(builder, loc, bound->get(), zero),
+        most));
+}
+
 struct WarpNarrowIndices : impl::WarpNarrowIndicesBase<WarpNarrowIndices> {
   void getDependentDialects(DialectRegistry &registry) const override {
     registry.insert<arith::ArithDialect, warp::WarpDialect>();
@@ -248,6 +351,7 @@ struct WarpNarrowIndices : impl::WarpNarrowIndicesBase<WarpNarrowIndices> {
   }
 
   void runOnOperation() override {
+    getOperation()->walk(boundLoop);
     DataFlowSolver solver;
     solver.load<dataflow::DeadCodeAnalysis>();
     solver.load<dataflow::SparseConstantPropagation>();

@@ -24,6 +24,52 @@ def WarpUnrollFragments : Pass<"warp-unroll-fragments", "::mlir::ModuleOp"> {
     "::mlir::vector::VectorDialect"];
 }
 
+def WarpShareOffsets : Pass<"warp-share-offsets", "::mlir::ModuleOp"> {
+  let summary = "indices as a base and a constant";
+  let description = [{
+    Each element of a fragment computes its own n - m, though all differ by
+    constants, and those on one diagonal not even by that. Sums that a score
+    converts or clamps become a base, the same for all elements, and a constant;
+    a conversion is that of the base and an addition.
+
+    ```mlir
+    %n1 = arith.addi %n, %c9 : index
+    %m1 = arith.addi %m, %c8 : index
+    %d = arith.subi %n1, %m1 : index
+    %i = arith.index_cast %d : index to i64
+    %f = arith.sitofp %i : i64 to f32
+    // becomes
+    %b = arith.subi %n, %m : index                  // once a tile
+    %j = arith.index_cast %b : index to i64
+    %g = arith.sitofp %j : i64 to f32
+    %f = arith.addf %g, %one : f32                  // once a diagonal
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def WarpHoistLoads : Pass<"warp-hoist-loads", "::mlir::ModuleOp"> {
+  let summary = "a tile's loads before its products";
+  let description = [{
+    What a loop's body loads into registers, up to 32 of them, is asked for at
+    its start, so that it comes while the body waits for copies and multiplies.
+
+    ```mlir
+    scf.for ... {
+      warp.wait_group 0
+      %s = warp.mma ...
+      %i = arith.addi %n, %c8 : index
+      %x = warp.load %bias[%i] : tensor<?xbf16> -> bf16
+    // becomes
+    scf.for ... {
+      %i = arith.addi %n, %c8 : index
+      %x = warp.load %bias[%i] : tensor<?xbf16> -> bf16
+      warp.wait_group 0
+      %s = warp.mma ...
+    ```
+  }];
+}
+
 def WarpNarrowIndices : Pass<"warp-narrow-indices", "::mlir::ModuleOp"> {
   let summary = "computes indices in 32 bits where they fit";
   let description = [{
@@ -61,7 +107,8 @@ def NVVMExpandMath : Pass<"nvvm-expand-math"> {
   let summary = "mathematics that the GPU has no accurate instruction for";
   let description = [{
     exp, log, log2, tanh, pow, sin and cos in f32 become arithmetic within 2
-    units of the last place. exp2 stays: `ex2.approx` is as accurate.
+    units of the last place. exp2 stays: `ex2.approx` is as accurate. bf16
+    becomes f32 by a shift, for which the conversion's unit is slow.
 
     ```mlir
     %y = math.tanh %x : f32

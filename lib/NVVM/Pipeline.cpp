@@ -20,6 +20,10 @@ void buildNVVMPipeline(OpPassManager &manager) {
   manager.addPass(createWarpUnrollFragments());
   // Scalars only from here: ranges are known element by element.
   manager.addPass(createCSEPass());
+  manager.addPass(createWarpShareOffsets());
+  manager.addPass(createCSEPass());
+  // Merged loads take few registers.
+  manager.addPass(createWarpHoistLoads());
   manager.addPass(createWarpNarrowIndices());
   manager.addPass(createWarpToNVVM());
   manager.addPass(createAttnExpandIntegerDivision());

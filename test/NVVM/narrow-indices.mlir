@@ -1,6 +1,6 @@
 // Positions fit 32 bits, as sizes and numbers of blocks do; an index that was
 // loaded is not known to.
-// RUN: attentile-opt %s --warp-narrow-indices | FileCheck %s
+// RUN: attentile-opt %s --warp-narrow-indices --split-input-file | FileCheck %s
 
 tile.program @p sizes(%M) ins(%X: i64[M]) outs(%Y: f32[M]) {
   %c64 = arith.constant 64 : index
@@ -34,5 +34,36 @@ tile.program @p sizes(%M) ins(%X: i64[M]) outs(%Y: f32[M]) {
     warp.store %one, %Y[%lane] if %v : f32, tensor<?xf32>
     // CHECK: warp.store %{{.*}}, %{{.*}}[%[[M]]] if
     warp.store %one, %Y[%m] if %both : f32, tensor<?xf32>
+  }
+}
+
+// -----
+
+// A position between bounds that fit is held near the ends of 32 bits once,
+// for all that differ by a constant; a loop over an axis stays within it.
+// CHECK-LABEL: warp.kernel @gather
+// CHECK: %[[END:.*]] = arith.minsi %{{.*}}, %{{.*}} : index
+// CHECK: scf.for %[[N:.*]] = %{{.*}} to %[[END]]
+// CHECK: %[[BELOW:.*]] = arith.minsi %{{.*}}, %{{.*}} : index
+// CHECK: %[[BASE:.*]] = arith.index_cast %[[BELOW]] : index to i32
+// CHECK: %[[SUM:.*]] = arith.addi %[[BASE]], %{{.*}} overflow<nsw> : i32
+// CHECK: %[[LOW:.*]] = arith.maxsi %[[SUM]], %{{.*}} : i32
+// CHECK: %[[HIGH:.*]] = arith.minsi %[[LOW]], %{{.*}} : i32
+// CHECK: arith.index_cast %[[HIGH]] : i32 to index
+tile.program @p sizes(%N, %R) ins(%T: f32[R], %far: index) outs(%Y: f32[N]) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c9 = arith.constant 9 : index
+  %c64 = arith.constant 64 : index
+  warp.kernel @gather grid(%i < %N) warps(1) {
+    %last = arith.subi %R, %c1 : index
+    scf.for %n = %c0 to %far step %c64 {
+      %base = arith.addi %n, %far : index
+      %d = arith.addi %base, %c9 : index
+      %low = arith.maxsi %d, %c0 : index
+      %place = arith.minsi %low, %last : index
+      %x = warp.load %T[%place] : tensor<?xf32> -> f32
+      warp.store %x, %Y[%n] : f32, tensor<?xf32>
+    } {tile.axis = "n"}
   }
 }
