@@ -106,6 +106,13 @@ static std::pair<Value, Value> elementOf(const Emitter &e, const Access &access,
   Value inside =
       both(e, access.inside,
            insideDim(e, access.tensor, access.dim, index, access.known));
+  // What is below 0 is outside and not accessed: a product without a sign is
+  // two instructions less.
+  for (Value &each : indices)
+    if (auto cast = each.getDefiningOp<arith::IndexCastOp>();
+        cast && cast.getIn().getType().isInteger(32))
+      each = arith::IndexCastUIOp::create(e.b, e.loc, e.b.getIndexType(),
+                                          cast.getIn());
   return {globalAddress(e, access.tensor, indices), inside};
 }
 
