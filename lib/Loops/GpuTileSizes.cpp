@@ -135,9 +135,11 @@ Candidate Chooser::make(const RequestedSizes &requests, GpuTiles tiles) {
       warps /= 2;
   }
   result.use = model.use(result.sizes, warps, tiles.keepLeft, tiles.stages);
-  if (splitReduced && model.hasProducts())
-    // A sum of each warp for 16 rows, at all columns.
-    result.use.shared += warps * kGranularity * columns * 4;
+  if (splitReduced && model.hasProducts()) {
+    // Sums of each warp for 16 rows, at all columns; twice if that is little.
+    int64_t bytes = warps * kGranularity * columns * 4;
+    result.use.shared += bytes <= 32 * 1024 ? 2 * bytes : bytes;
+  }
   result.distance = distanceOf(tiles);
   return result;
 }

@@ -379,6 +379,9 @@ LogicalResult ProductEmitter::emit() {
   return success();
 }
 
+/// f32 numbers that warps leave each other for a row block, to have two.
+static constexpr int64_t kMostOfATurn = 8192;
+
 /// The result where each warp has keys of its own. For each row block a warp
 /// computes its part for the columns of all warps that it shares the row with,
 /// one after the other, and leaves them in shared memory; then each warp adds
@@ -397,47 +400,49 @@ Value ProductEmitter::emitSplit(ArrayRef<tile::Digit> over) {
         arith::DivUIOp::create(builder, loc, own, emitter.constant(ownColumns));
   constexpr int64_t lanes = tile::Layout::kLanes;
   int64_t portion = 4 * columnBlocks * lanes; // of one owner, one row block
-  Value buffer = emitter.makeWarpRows(owners * portion, builder.getF32Type());
+  // Two, by turns, where there is room: what one row block left is read while
+  // the next is written.
+  int64_t turn = owners * portion;
+  int64_t turns = rowBlocks > 1 && emitter.warps * turn <= kMostOfATurn ? 2 : 1;
+  Value buffer = emitter.makeWarpRows(turns * turn, builder.getF32Type());
   WarpEmitter::Peers peers = emitter.peersOf(over);
+  // A lane's four registers of a block side by side: 16 bytes at a time.
+  Value first =
+      arith::MulIOp::create(builder, loc, emitter.lane, emitter.constant(4));
+  Value start = first;
+  if (own)
+    start = emitter.sum(
+        arith::MulIOp::create(builder, loc, own, emitter.constant(portion)),
+        start);
   SmallVector<Value> totals;
   SmallVector<int64_t> firsts;
   for (int64_t row = 0; row < rowBlocks; ++row) {
-    if (row != 0 || emitter.isInLoop())
+    int64_t at = row % turns * turn;
+    if (row == 0 ? emitter.isInLoop() : turns == 1)
       warp::BarrierOp::create(builder, loc); // the buffer has been read
     for (int64_t owner = 0; owner < owners; ++owner) {
       SmallVector<Value> blocks(columnBlocks, zero);
       emitSteps(row, 1, emitter.constant(owner * ownColumns), blocks);
-      SmallVector<Value> values;
-      for (Value block : blocks)
-        llvm::append_range(values, emitter.elements(block));
-      for (auto [i, value] : llvm::enumerate(values))
+      for (auto [i, block] : llvm::enumerate(blocks))
         warp::StoreSharedOp::create(
-            builder, loc, value, buffer,
+            builder, loc, block, buffer,
             ValueRange{emitter.warp,
-                       emitter.offset(emitter.lane,
-                                      owner * portion + int64_t(i) * lanes)},
+                       emitter.offset(first, at + owner * portion +
+                                                 int64_t(i) * 4 * lanes)},
             Value());
     }
     warp::BarrierOp::create(builder, loc); // all have written
-    Value start = emitter.lane;
-    if (own)
-      start = emitter.sum(
-          arith::MulIOp::create(builder, loc, own, emitter.constant(portion)),
-          start);
     for (int64_t block = 0; block < columnBlocks; ++block) {
-      SmallVector<Value> sums(4);
-      for (int64_t i = 0; i < 4; ++i)
-        for (int64_t peer : peers.offsets) {
-          Value part = warp::LoadSharedOp::create(
-              builder, loc, builder.getF32Type(), buffer,
-              ValueRange{emitter.offset(peers.base, peer),
-                         emitter.offset(start, (4 * block + i) * lanes)});
-          sums[i] =
-              sums[i]
-                  ? Value(arith::AddFOp::create(builder, loc, sums[i], part))
-                  : part;
-        }
-      totals.push_back(emitter.fromElements(sums));
+      Value sum;
+      for (int64_t peer : peers.offsets) {
+        Value part = warp::LoadSharedOp::create(
+            builder, loc, blockType, buffer,
+            ValueRange{emitter.offset(peers.base, peer),
+                       emitter.offset(start, at + block * 4 * lanes)});
+        sum =
+            sum ? Value(arith::AddFOp::create(builder, loc, sum, part)) : part;
+      }
+      totals.push_back(sum);
       firsts.push_back(firstRegister(row, block));
     }
   }

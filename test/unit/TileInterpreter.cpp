@@ -7,6 +7,7 @@
 
 #include "TileInterpreter.h"
 #include "ElementwiseInterpreter.h"
+#include "attentile/Reference.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -107,33 +108,10 @@ public:
 private:
   HostTensor allocate(AffineMap shape) {
     HostTensor result;
-    for (AffineExpr extent : shape.getResults())
-      result.shape.push_back(evaluate(extent));
+    llvm::append_range(result.shape, evaluateShape(shape, sizes));
     result.data.assign(product(result.shape),
                        std::numeric_limits<double>::quiet_NaN());
     return result;
-  }
-
-  /// An extent; division by 0 gives 0 as the language says.
-  int64_t evaluate(AffineExpr expr) {
-    if (auto constant = dyn_cast<AffineConstantExpr>(expr))
-      return constant.getValue();
-    if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
-      return sizes[symbol.getPosition()];
-    auto binary = cast<AffineBinaryOpExpr>(expr);
-    int64_t lhs = evaluate(binary.getLHS()), rhs = evaluate(binary.getRHS());
-    switch (binary.getKind()) {
-    case AffineExprKind::Add:
-      return lhs + rhs;
-    case AffineExprKind::Mul:
-      return lhs * rhs;
-    case AffineExprKind::FloorDiv:
-      return rhs == 0 ? 0 : llvm::divideFloorSigned(lhs, rhs);
-    case AffineExprKind::CeilDiv:
-      return rhs == 0 ? 0 : llvm::divideCeilSigned(lhs, rhs);
-    default:
-      return rhs == 0 ? 0 : llvm::mod(lhs, rhs);
-    }
   }
 
   bool runBlock(Block &block) {

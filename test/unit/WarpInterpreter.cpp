@@ -7,6 +7,7 @@
 
 #include "WarpInterpreter.h"
 #include "WarpMachine.h"
+#include "attentile/Reference.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -41,33 +42,12 @@ bool Interpreter::runProgram(tile::ProgramOp program) {
 HostTensor Interpreter::allocate(AffineMap shape) {
   HostTensor result;
   int64_t count = 1;
-  for (AffineExpr extent : shape.getResults()) {
-    result.shape.push_back(evaluate(extent));
-    count *= result.shape.back();
+  for (int64_t extent : evaluateShape(shape, sizes)) {
+    result.shape.push_back(extent);
+    count *= extent;
   }
   result.data.assign(count, std::numeric_limits<double>::quiet_NaN());
   return result;
-}
-
-int64_t Interpreter::evaluate(AffineExpr expr) {
-  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
-    return constant.getValue();
-  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
-    return sizes[symbol.getPosition()];
-  auto binary = cast<AffineBinaryOpExpr>(expr);
-  int64_t lhs = evaluate(binary.getLHS()), rhs = evaluate(binary.getRHS());
-  switch (binary.getKind()) {
-  case AffineExprKind::Add:
-    return lhs + rhs;
-  case AffineExprKind::Mul:
-    return lhs * rhs;
-  case AffineExprKind::FloorDiv:
-    return rhs == 0 ? 0 : llvm::divideFloorSigned(lhs, rhs);
-  case AffineExprKind::CeilDiv:
-    return rhs == 0 ? 0 : llvm::divideCeilSigned(lhs, rhs);
-  default:
-    return rhs == 0 ? 0 : llvm::mod(lhs, rhs);
-  }
 }
 
 bool Interpreter::runBlock(Block &block) {

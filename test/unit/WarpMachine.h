@@ -55,7 +55,6 @@ public:
 private:
   // WarpInterpreter.cpp: the program, control flow.
   HostTensor allocate(AffineMap shape);
-  int64_t evaluate(AffineExpr expr);
   bool runBlock(Block &block);
   bool run(Operation *op);
   bool runOp(warp::KernelOp kernel);
