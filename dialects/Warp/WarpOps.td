@@ -30,7 +30,9 @@ def Warp_KernelOp : Warp_Op<"kernel", [NoTerminator, SingleBlock,
     varying fastest, each in [0, 2^31). Bounds are values of the enclosing
     program; tensors, sizes and scalars are the program's arguments, and other
     values of the program may be used where they come from sizes and scalars.
-    `shared_bytes` is what its buffers take, once they have offsets.
+    `shared_bytes` is what its buffers take, once they have offsets. `otherwise`
+    names the kernel that is launched instead where a tensor's strides or
+    alignment are not what this one asks for.
 
     ```mlir
     warp.kernel @causal_0 grid(%b < %B, %h < %H, %i < %blocks) warps(4) {
@@ -39,7 +41,7 @@ def Warp_KernelOp : Warp_Op<"kernel", [NoTerminator, SingleBlock,
     ```
   }];
   let arguments = (ins StrAttr:$name, StrArrayAttr:$ids, Variadic<Index>:$bounds, I64Attr:$warps,
-    OptionalAttr<I64Attr>:$shared_bytes);
+    OptionalAttr<I64Attr>:$shared_bytes, OptionalAttr<StrAttr>:$otherwise);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -167,13 +169,13 @@ def Warp_CopyAsyncOp : Warp_Op<"copy_async"> {
     the tensor's dimensions `dims`, which are, in this order, the dimensions of
     the buffer. Elements outside the tensor are written as 0.
 
-    The elements have arrived after a `warp.wait_group` that covers the group of
-    this copy, for other threads after a `warp.barrier` behind it. The index
-    along the last of `dims` is a multiple of 16 bytes. Where the tensor is
-    contiguous there and its base address and all other strides are multiples of
-    16 bytes, which the kernel finds out, so much goes at a time and
-    asynchronously, else by plain loads and stores. `by_element`: always by
-    these, whatever the index and the buffer's width.
+    16 bytes go at a time and asynchronously: they have arrived after a
+    `warp.wait_group` that covers the group of this copy, for other threads
+    after a `warp.barrier` behind it. For that the tensor is contiguous along
+    the last of `dims` and the index there, the base address and all other
+    strides are multiples of 16 bytes; the launch checks what is not known.
+    `by_element`: the same by plain loads and stores, whatever the strides; the
+    elements have arrived, for other threads, after a barrier.
 
     `in_bounds`, one for each dimension of the tensor: every index of the window
     there is known to be inside.
@@ -371,17 +373,17 @@ def Warp_LoadOp : Warp_Op<"load", [Pure]> {
     runs, so a load may be repeated, merged or moved.
 
     A vector of N elements is N consecutive ones of dimension `dim` (the last,
-    if not given); the index there is a multiple of N. They are loaded at once
-    where the tensor is contiguous along that dimension and its base and other
-    strides are multiples of N elements, which the kernel finds out.
+    if not given), along which the tensor is then contiguous, and the index
+    there, base and other strides are multiples of N elements: the launch checks
+    what is not known. `by_element`: one load an element, whatever the strides.
 
     ```mlir
     %x = warp.load %T[%b, %h, %m, %e] : tensor<?x?x?x64xbf16> -> vector<2xbf16>
-    %y = warp.load %T[%b, %h, %e, %m] dim 2 : tensor<?x?x64x?xbf16> -> vector<2xbf16>
+    %y = warp.load %T[%b, %h, %e, %m] dim 2 {by_element} : tensor<?x?x64x?xbf16> -> vector<2xbf16>
     ```
   }];
   let arguments = (ins AnyRankedTensor:$tensor, Variadic<Index>:$indices, OptionalAttr<I64Attr>:$dim,
-    OptionalAttr<DenseBoolArrayAttr>:$in_bounds);
+    OptionalAttr<DenseBoolArrayAttr>:$in_bounds, UnitAttr:$by_element);
   let results = (outs Warp_ScalarOrFragment:$result);
   let assemblyFormat = [{
     $tensor `[` $indices `]` (`dim` $dim^)? attr-dict `:` type($tensor) `->` type($result)
@@ -401,7 +403,8 @@ def Warp_StoreOp : Warp_Op<"store", [AttrSizedOperandSegments, MemoryEffects<[Me
     ```
   }];
   let arguments = (ins Warp_ScalarOrFragment:$value, AnyRankedTensor:$tensor, Variadic<Index>:$indices,
-    Optional<I1>:$predicate, OptionalAttr<I64Attr>:$dim, OptionalAttr<DenseBoolArrayAttr>:$in_bounds);
+    Optional<I1>:$predicate, OptionalAttr<I64Attr>:$dim, OptionalAttr<DenseBoolArrayAttr>:$in_bounds,
+    UnitAttr:$by_element);
   let assemblyFormat = [{
     $value `,` $tensor `[` $indices `]` (`dim` $dim^)? (`if` $predicate^)? attr-dict
     `:` type($value) `,` type($tensor)

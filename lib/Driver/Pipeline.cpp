@@ -167,6 +167,8 @@ void buildWarpPipeline(OpPassManager &pm, const PipelineOptions &options) {
   // Copies have their buffers and places in the loop before lives are known.
   pm.addPass(createWarpPipelineCopies());
   pm.addPass(createWarpAllocateShared());
+  // Last: the second kernel has the buffers of the first.
+  pm.addPass(createWarpCloneByElement());
 }
 
 void configurePassManager(PassManager &pm) {

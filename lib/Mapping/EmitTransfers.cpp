@@ -195,7 +195,7 @@ LogicalResult WarpEmitter::emitLoad(tile::LoadOp load) {
   auto emitOne = [&](int64_t reg, Type type) -> Value {
     return warp::LoadOp::create(builder, loc, type, tensor,
                                 access.indicesAt(reg), IntegerAttr(),
-                                access.getInBounds());
+                                access.getInBounds(), UnitAttr());
   };
   auto fragment = tile::getFragment(load.getType());
   if (!fragment) {
@@ -342,7 +342,8 @@ LogicalResult WarpEmitter::emitStore(tile::StoreOp store) {
   Value first = isFirstHolder(layout);
   auto emitOne = [&](Value packet, int64_t reg) {
     warp::StoreOp::create(builder, loc, packet, tensor, access.indicesAt(reg),
-                          first, IntegerAttr(), access.getInBounds());
+                          first, IntegerAttr(), access.getInBounds(),
+                          UnitAttr());
   };
   if (!fragment) {
     emitOne(value, 0);

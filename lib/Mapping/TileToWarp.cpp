@@ -355,7 +355,8 @@ struct TileToWarp : impl::TileToWarpBase<TileToWarp> {
     OpBuilder builder(kernel);
     auto target = warp::KernelOp::create(
         builder, kernel.getLoc(), kernel.getName(), kernel.getIds(),
-        kernel.getBounds(), warps.getCount(), /*shared_bytes=*/nullptr);
+        kernel.getBounds(), warps.getCount(), /*shared_bytes=*/nullptr,
+        /*otherwise=*/nullptr);
     Block &body = target.getBody().emplaceBlock();
     for (BlockArgument id : kernel.getBody().getArguments())
       body.addArgument(id.getType(), id.getLoc());

@@ -115,19 +115,7 @@ struct KernelLowering {
   mlir::Value laneId;   ///< i32
   mlir::Value warpId;   ///< i32, the same register in all lanes
 
-  /// Of tensor, dimension and bytes: see takesPackets.
-  std::map<std::tuple<const void *, int64_t, int64_t>, mlir::Value> packets;
-  /// Operations that were lowered together with an earlier one.
-  llvm::DenseSet<mlir::Operation *> done;
-  /// The branch that the last store of a packet made, or null.
-  mlir::Operation *lastStores = nullptr;
-
   int64_t threads() { return 32 * kernel.getWarps(); }
-
-  /// Whether `bytes` at a time can be moved along a tensor's dimension `dim`:
-  /// it is contiguous there, and address and other strides are multiples. An i1
-  /// that is computed at the kernel's start; null where it is known to hold.
-  mlir::Value takesPackets(mlir::Value tensor, int64_t dim, int64_t bytes);
 };
 
 /// Makes the kernel's function and moves the body there: parameters, block and
@@ -152,9 +140,6 @@ mlir::Value sharedAddress(const Emitter &e, mlir::Value base,
 mlir::Value insideDim(const Emitter &e, const TensorAccess &tensor,
                       unsigned dim, mlir::Value index,
                       std::optional<llvm::ArrayRef<bool>> known);
-
-/// Asks LLVM and ptxas to leave a loop as it is: it is slow, not hot.
-void keepRolled(mlir::Operation *loop);
 
 /// Both conditions; either may be null, for one that holds.
 mlir::Value both(const Emitter &e, mlir::Value x, mlir::Value y);

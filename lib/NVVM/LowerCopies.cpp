@@ -5,9 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A copy goes by 16 bytes if the tensor permits, which the block finds at its
-// start, else by elements: a branch that is the same for all threads.
-//
 // The rows of a window are dealt to the block's threads: with C chunks of 16
 // bytes a row, thread t copies chunk t mod C of the rows t / C, t / C + threads
 // / C, ... So a thread's column never changes and its rows are a constant
@@ -17,7 +14,6 @@
 
 #include "KernelLowering.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include <numeric>
 
 using namespace mlir;
 
@@ -93,13 +89,7 @@ static void emitCopy(const Emitter &e, Value shared, Value global, Value bytes,
 static Value hide(const Emitter &e, Operation *op, Value value) {
   if (!value || !op->getParentOfType<scf::ForOp>())
     return value;
-  if (value.getType().isIndex()) {
-    Type i64 = e.b.getI64Type();
-    value = arith::IndexCastOp::create(e.b, e.loc, i64, value);
-    return arith::IndexCastOp::create(e.b, e.loc, e.b.getIndexType(),
-                                      hide(e, op, value));
-  }
-  bool isWide = !value.getType().isInteger(32);
+  bool isWide = isa<LLVM::LLVMPointerType>(value.getType());
   return e
       .ptx(isWide ? "mov.b64 $0, $1;" : "mov.b32 $0, $1;",
            isWide ? "=l,l" : "=r,r", value.getType(), value,
@@ -107,52 +97,18 @@ static Value hide(const Emitter &e, Operation *op, Value value) {
       .front();
 }
 
-namespace {
-/// What both forms of a copy start from.
-struct Window {
-  Window(KernelLowering &k, const Emitter &e, warp::CopyAsyncOp op);
-
-  warp::CopyAsyncOp op;
-  const TensorAccess &tensor;
-  warp::BufferType buffer;
-  Type element;
-  int64_t rows, columns; ///< one row of a buffer of one dimension
-  bool hasRows;
-  Value rowStride, columnStride;
-  Value start; ///< the first element's address; it may lie outside
-  Value base;  ///< of the buffer
-  Inside rowsInside, columnsInside;
-  Value elsewhere; ///< whether the other dimensions' indices are inside
-
-  /// Indices of the buffer.
-  SmallVector<Value> place(Value row, Value column) const {
-    return hasRows ? SmallVector<Value>{row, column}
-                   : SmallVector<Value>{column};
-  }
-};
-} // namespace
-
-Window::Window(KernelLowering &k, const Emitter &e, warp::CopyAsyncOp op)
-    : op(op), tensor(k.tensors.find(op.getTensor())->second),
-      buffer(op.getBuffer().getType()), element(buffer.getElementType()),
-      rows(buffer.getRank() == 2 ? buffer.getShape()[0] : 1),
-      columns(buffer.getShape().back()), hasRows(buffer.getRank() == 2),
-      rowStride(tensor.strides[op.getDims().front()]),
-      columnStride(tensor.strides[op.getDims().back()]),
-      start(globalAddress(e, tensor, op.getIndices())),
-      base(k.buffers.lookup(op.getBuffer())),
-      columnsInside(insideWindow(e, tensor, op, hasRows)),
-      elsewhere(insideElsewhere(e, tensor, op)) {
-  if (hasRows)
-    rowsInside = insideWindow(e, tensor, op, 0);
-}
-
-static void emitChunks(KernelLowering &k, const Emitter &e,
-                       const Window &window) {
-  warp::CopyAsyncOp op = window.op;
-  int64_t bytes = warp::getElementBytes(window.element), chunk = 16 / bytes;
-  tile::SharedLayout layout = warp::getSharedLayout(window.buffer);
-  int64_t chunks = window.columns / chunk, threads = k.threads();
+static void lowerChunks(KernelLowering &k, warp::CopyAsyncOp op) {
+  OpBuilder b(op);
+  Emitter e(b, op.getLoc());
+  const TensorAccess &tensor = k.tensors.find(op.getTensor())->second;
+  warp::BufferType buffer = op.getBuffer().getType();
+  Type element = buffer.getElementType();
+  int64_t bytes = warp::getElementBytes(element), chunk = 16 / bytes;
+  bool hasRows = buffer.getRank() == 2;
+  tile::SharedLayout layout = warp::getSharedLayout(buffer);
+  int64_t rows = hasRows ? buffer.getShape()[0] : 1;
+  int64_t chunks = buffer.getShape().back() / chunk;
+  int64_t threads = k.threads();
   // A thread keeps its column; where a row has more chunks than the block has
   // threads, it has several.
   int64_t rowsAtOnce = std::max<int64_t>(threads / chunks, 1);
@@ -166,8 +122,17 @@ static void emitChunks(KernelLowering &k, const Emitter &e,
   Value isActive;
   if (active < threads)
     isActive = e.less(k.threadId, e.i32(active));
-  Inside rowsInside = window.rowsInside, columnsInside = window.columnsInside;
+
+  int64_t lastDim = op.getDims().back();
+  int64_t rowDim = hasRows ? op.getDims()[0] : -1;
+  Inside rowsInside, columnsInside = insideWindow(e, tensor, op, hasRows);
+  if (hasRows)
+    rowsInside = insideWindow(e, tensor, op, 0);
   rowsInside.count = hide(e, op, rowsInside.count);
+  Value elsewhere = insideElsewhere(e, tensor, op);
+  // The window's first element; it may lie outside, and is then not read.
+  Value window = globalAddress(e, tensor, op.getIndices());
+  Value base = k.buffers.lookup(op.getBuffer());
 
   for (int64_t step = 0; step * threads < chunks; ++step) {
     Value column = e.mul(step ? e.add(myChunk, e.i32(step * threads)) : myChunk,
@@ -180,128 +145,109 @@ static void emitChunks(KernelLowering &k, const Emitter &e,
     if (columnsInside.count) {
       Value end = e.add(columnsInside.first, columnsInside.count);
       Value left =
-          arith::MaxSIOp::create(e.b, e.loc, e.sub(end, column), e.i32(0));
-      left = arith::MinSIOp::create(e.b, e.loc, left, e.i32(chunk));
+          arith::MaxSIOp::create(b, op.getLoc(), e.sub(end, column), e.i32(0));
+      left = arith::MinSIOp::create(b, op.getLoc(), left, e.i32(chunk));
       // A window starts at a multiple of a chunk, so a chunk whose start is
       // outside to the left is outside as a whole.
       Value starts = columnsInside.has(e, column);
       columnBytes = e.select(starts, e.mul(left, e.i32(bytes)), e.i32(0));
     }
-    Value source =
-        e.at(window.start, e.mul(e.toIndex(column), window.columnStride),
-             window.element);
-    if (window.hasRows)
-      source = e.at(source, e.mul(e.toIndex(myRow), window.rowStride),
-                    window.element);
+    Value source = e.at(
+        window, e.mul(e.toIndex(column), tensor.strides[lastDim]), element);
+    if (hasRows)
+      source = e.at(source, e.mul(e.toIndex(myRow), tensor.strides[rowDim]),
+                    element);
     source = hide(e, op, source);
     // Rows that are a multiple of the swizzle's period apart differ by a
     // constant.
-    bool isRegular =
-        window.hasRows && rowsAtOnce % (layout.rows * layout.period) == 0;
+    bool isRegular = hasRows && rowsAtOnce % (layout.rows * layout.period) == 0;
     Value myPlace;
     if (isRegular)
       myPlace = hide(e, op,
-                     sharedAddress(e, window.base, window.buffer,
-                                   ValueRange{myRow, column}));
+                     sharedAddress(e, base, buffer, ValueRange{myRow, column}));
     Value rowStep =
-        window.hasRows ? e.mul(window.rowStride, e.index(rowsAtOnce)) : Value();
-    for (int64_t first = 0; first < window.rows; first += rowsAtOnce) {
+        hasRows ? e.mul(tensor.strides[rowDim], e.index(rowsAtOnce)) : Value();
+    for (int64_t first = 0; first < rows; first += rowsAtOnce) {
       Value row = first ? e.add(myRow, e.i32(first)) : myRow;
       Value predicate = columnExists;
-      if (first + rowsAtOnce > window.rows)
-        predicate = both(e, predicate, e.less(row, e.i32(window.rows)));
-      Value read = both(e, window.elsewhere, rowsInside.has(e, row));
+      if (first + rowsAtOnce > rows)
+        predicate = both(e, predicate, e.less(row, e.i32(rows)));
+      Value read = both(e, elsewhere, rowsInside.has(e, row));
       Value size = columnBytes;
       if (read)
         size = e.select(read, columnBytes ? columnBytes : e.i32(16), e.i32(0));
+      SmallVector<Value> place = {column};
+      if (hasRows)
+        place.insert(place.begin(), row);
       Value target = isRegular
                          ? e.add(myPlace, e.i32(first * layout.pitch * bytes))
-                         : sharedAddress(e, window.base, window.buffer,
-                                         window.place(row, column));
+                         : sharedAddress(e, base, buffer, place);
       emitCopy(e, target, source, size, predicate);
-      if (window.hasRows)
-        source = e.at(source, rowStep, window.element);
+      if (hasRows)
+        source = e.at(source, rowStep, element);
     }
   }
+  op.erase();
 }
 
-/// The same by loads and stores of elements, in a loop that asks for little:
-/// few instructions, and no register outside of it. A thread takes a few
-/// elements that lie side by side in the buffer.
-static void emitElements(KernelLowering &k, const Emitter &outer,
-                         const Window &window) {
-  OpBuilder &b = outer.b;
-  OpBuilder::InsertionGuard guard(b);
-  Location loc = outer.loc;
-  int64_t bytes = warp::getElementBytes(window.element);
-  // So many loads are in flight. Within 16 bytes no swizzle moves them apart.
-  int64_t each = std::gcd(window.columns, std::min<int64_t>(4, 16 / bytes));
-  int64_t groups = window.columns / each; // of a row
-  int64_t all = groups * window.rows;
-  Value thread = hide(outer, window.op, k.threadId);
-  Value columnStride = hide(outer, window.op, window.columnStride);
-  Value rowStride = hide(outer, window.op, window.rowStride);
-  auto loop = scf::ForOp::create(b, loc, outer.i32(0), outer.i32(all),
-                                 outer.i32(k.threads()));
-  keepRolled(loop);
+/// The same by loads and stores of elements: consecutive threads take
+/// consecutive columns.
+static void lowerElements(KernelLowering &k, warp::CopyAsyncOp op) {
+  OpBuilder b(op);
+  Location loc = op.getLoc();
+  Emitter outer(b, loc);
+  const TensorAccess &tensor = k.tensors.find(op.getTensor())->second;
+  warp::BufferType buffer = op.getBuffer().getType();
+  Type element = buffer.getElementType();
+  int64_t columns = buffer.getShape().back(), elements = 1;
+  for (int64_t size : buffer.getShape())
+    elements *= size;
+  Value elsewhere = insideElsewhere(outer, tensor, op);
+  Value window = globalAddress(outer, tensor, op.getIndices());
+  Value base = k.buffers.lookup(op.getBuffer());
+  bool hasRows = buffer.getRank() == 2;
+  SmallVector<Inside> inside;
+  for (unsigned dim = 0; dim < buffer.getRank(); ++dim)
+    inside.push_back(insideWindow(outer, tensor, op, dim));
+  constexpr int64_t kAtOnce = 4; // loads in flight
+  int64_t each = kAtOnce * k.threads();
+  auto loop = scf::ForOp::create(b, loc, outer.index(0), outer.index(elements),
+                                 outer.index(each));
   b.setInsertionPointToStart(loop.getBody());
   Emitter e(b, loc);
-  Value number = e.add(loop.getInductionVar(), thread);
-  Value exists;
-  if (all % k.threads() != 0)
-    exists = e.less(number, e.i32(all));
-  Value row = e.div(number, e.i32(groups));
-  Value column = e.mul(e.rem(number, e.i32(groups)), e.i32(each));
-  Value read = both(e, exists, window.elsewhere);
-  Value source = e.at(window.start, e.mul(e.toIndex(column), columnStride),
-                      memoryType(window.element));
-  if (window.hasRows) {
-    source = e.at(source, e.mul(e.toIndex(row), rowStride),
-                  memoryType(window.element));
-    read = both(e, read, window.rowsInside.has(e, row));
-  }
-  SmallVector<Type> words = wordTypes(window.element);
+  Value start = e.add(e.to32(loop.getInductionVar()), k.threadId);
+  SmallVector<Type> words = wordTypes(element);
   SmallVector<SmallVector<Value>> loaded;
-  for (int64_t i = 0; i < each; ++i) {
-    Value inside = window.columnsInside.has(e, e.add(column, e.i32(i)));
-    loaded.push_back(loadWords(e, source, words, both(e, read, inside)));
-    source = e.at(source, columnStride, memoryType(window.element));
+  SmallVector<std::pair<Value, Value>> targets;
+  for (int64_t i = 0; i < kAtOnce; ++i) {
+    Value number = e.add(start, e.i32(i * k.threads()));
+    SmallVector<Value> place = {e.rem(number, e.i32(columns))};
+    if (hasRows)
+      place.insert(place.begin(), e.div(number, e.i32(columns)));
+    Value exists;
+    if (elements % each != 0)
+      exists = e.less(number, e.i32(elements));
+    Value read = both(e, exists, elsewhere), source = window;
+    for (auto [dim, position] : llvm::enumerate(place)) {
+      read = both(e, read, inside[dim].has(e, position));
+      source = e.at(
+          source, e.mul(e.toIndex(position), tensor.strides[op.getDims()[dim]]),
+          memoryType(element));
+    }
+    loaded.push_back(loadWords(e, source, words, read));
+    targets.push_back({sharedAddress(e, base, buffer, place), exists});
   }
-  Value target =
-      sharedAddress(e, window.base, window.buffer, window.place(row, column));
-  for (auto [i, values] : llvm::enumerate(loaded)) {
+  for (auto [values, target] : llvm::zip_equal(loaded, targets)) {
     Value pointer = LLVM::IntToPtrOp::create(
-        b, loc, LLVM::LLVMPointerType::get(b.getContext(), 3),
-        e.add(target, e.i32(i * bytes)));
-    storeWords(e, pointer, values, exists);
-  }
-}
-
-/// 16 bytes at a time where the tensor permits, which a block decides at once.
-static void lowerCopy(KernelLowering &k, warp::CopyAsyncOp op) {
-  OpBuilder b(op);
-  Emitter e(b, op.getLoc());
-  Window window(k, e, op);
-  Value fits = op.getByElement()
-                   ? Value()
-                   : k.takesPackets(op.getTensor(), op.getDims().back(), 16);
-  if (op.getByElement()) {
-    emitElements(k, e, window);
-  } else if (!fits) {
-    emitChunks(k, e, window);
-  } else {
-    auto branch = scf::IfOp::create(b, e.loc, fits, /*withElseRegion=*/true);
-    b.setInsertionPoint(branch.thenYield());
-    emitChunks(k, e, window);
-    b.setInsertionPoint(branch.elseYield());
-    emitElements(k, e, window);
+        b, loc, LLVM::LLVMPointerType::get(b.getContext(), 3), target.first);
+    storeWords(e, pointer, values, target.second);
   }
   op.erase();
 }
 
 void lowerCopies(KernelLowering &k, Operation *op) {
   if (auto copy = dyn_cast<warp::CopyAsyncOp>(op))
-    return lowerCopy(k, copy);
+    return copy.getByElement() ? lowerElements(k, copy) : lowerChunks(k, copy);
   OpBuilder b(op);
   if (isa<warp::CommitGroupOp>(op))
     NVVM::CpAsyncCommitGroupOp::create(b, op->getLoc());

@@ -6,14 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 // Elements outside a tensor are neither read nor written: instructions under a
-// predicate. Several elements go together where the tensor permits, else one by
-// one behind a branch, which accesses in a row share.
+// predicate, in inline PTX, as LLVM would make a branch of each.
 //
 //===----------------------------------------------------------------------===//
 
 #include "KernelLowering.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 
@@ -48,6 +45,92 @@ Value globalAddress(const Emitter &e, const TensorAccess &tensor,
   for (auto [index, stride] : llvm::zip_equal(indices, tensor.strides))
     pointer = e.at(pointer, e.mul(index, e.mul(stride, size)), e.b.getI8Type());
   return pointer;
+}
+
+/// `v4.b32`, `b16`: how PTX names an access to these words; the letter of their
+/// registers in constraints.
+static std::string accessName(ArrayRef<Type> words) {
+  std::string name =
+      words.size() == 1 ? "" : "v" + std::to_string(words.size()) + ".";
+  return name + "b" + std::to_string(words.front().getIntOrFloatBitWidth());
+}
+
+/// `{$0, $1}` from `first` on, or `$0` alone.
+static std::string operandList(size_t first, size_t count) {
+  if (count == 1)
+    return "$" + std::to_string(first);
+  std::string list = "{";
+  for (size_t i = 0; i < count; ++i)
+    list += (i ? ", $" : "$") + std::to_string(first + i);
+  return list + "}";
+}
+
+SmallVector<Value> loadWords(const Emitter &e, Value pointer,
+                             ArrayRef<Type> words, Value predicate) {
+  size_t count = words.size();
+  int64_t bits = words.front().getIntOrFloatBitWidth();
+  if (!predicate) {
+    Type whole = count == 1
+                     ? words.front()
+                     : Type(VectorType::get({int64_t(count)}, words.front()));
+    Value loaded = LLVM::LoadOp::create(
+        e.b, e.loc, whole, pointer, count * bits / 8, /*isVolatile=*/false,
+        /*isNonTemporal=*/false, /*isInvariant=*/true);
+    if (count == 1)
+      return {loaded};
+    SmallVector<Value> result;
+    for (size_t i = 0; i < count; ++i)
+      result.push_back(vector::ExtractOp::create(e.b, e.loc, loaded, i));
+    return result;
+  }
+  // Registers of PTX have at least 16 bits.
+  bool isByte = bits == 8;
+  SmallVector<Type> types(count,
+                          isByte ? Type(e.b.getI16Type()) : words.front());
+  std::string move = bits == 32 ? "mov.b32 $" : "mov.b16 $";
+  std::string text, constraints;
+  for (size_t i = 0; i < count; ++i) {
+    text += move + std::to_string(i) + ", 0;\n\t";
+    constraints += bits == 32 ? "=&r," : "=&h,";
+  }
+  text += "@$" + std::to_string(count + 1) + " ld.global.nc." +
+          (isByte ? std::string("u8") : accessName(words)) + " " +
+          operandList(0, count) + ", [$" + std::to_string(count) + "];";
+  constraints += "l,b";
+  SmallVector<Value> result =
+      e.ptx(text, constraints, types, {pointer, predicate});
+  if (isByte)
+    result[0] = arith::TruncIOp::create(e.b, e.loc, words.front(), result[0]);
+  return result;
+}
+
+void storeWords(const Emitter &e, Value pointer, ValueRange words,
+                Value predicate) {
+  SmallVector<Type> types(words.getTypes());
+  size_t count = words.size();
+  int64_t bits = types.front().getIntOrFloatBitWidth();
+  bool isShared =
+      cast<LLVM::LLVMPointerType>(pointer.getType()).getAddressSpace() == 3;
+  if (!predicate) {
+    Value whole = words.front();
+    if (count > 1)
+      whole = vector::FromElementsOp::create(
+          e.b, e.loc, VectorType::get({int64_t(count)}, types.front()), words);
+    LLVM::StoreOp::create(e.b, e.loc, whole, pointer, count * bits / 8);
+    return;
+  }
+  SmallVector<Value> operands = {pointer, predicate};
+  llvm::append_range(operands, words);
+  if (bits == 8)
+    operands[2] =
+        arith::ExtUIOp::create(e.b, e.loc, e.b.getI16Type(), operands[2]);
+  std::string constraints = isShared ? "r,b" : "l,b";
+  for (size_t i = 0; i < count; ++i)
+    constraints += bits == 32 ? ",r" : ",h";
+  std::string name = bits == 8 ? "b8" : accessName(types);
+  e.ptx("@$1 st." + std::string(isShared ? "shared." : "global.") + name +
+            " [$0], " + operandList(2, count) + ";",
+        constraints, {}, operands, /*sideEffects=*/true);
 }
 
 namespace {
@@ -116,224 +199,59 @@ static std::pair<Value, Value> elementOf(const Emitter &e, const Access &access,
   return {globalAddress(e, access.tensor, indices), inside};
 }
 
-/// The elements' words one by one.
-static SmallVector<Value> loadElements(const Emitter &e, const Access &access) {
-  Type element = warp::getElementType(access.type);
-  SmallVector<Value> registers;
-  for (int64_t i = 0; i < access.count; ++i) {
-    auto [pointer, inside] = elementOf(e, access, i);
-    llvm::append_range(
-        registers,
-        fromWords(e.b, e.loc, element,
-                  loadWords(e, pointer, wordTypes(element), inside)));
-  }
-  if (access.count == 1 || !isPaired(element))
-    return registers;
-  SmallVector<Value> pairs;
-  for (int64_t i = 0; i < access.count; i += 2)
-    pairs.push_back(vector::FromElementsOp::create(
-        e.b, e.loc, VectorType::get({2}, element),
-        ValueRange{registers[i], registers[i + 1]}));
-  return pairs;
-}
-
-static SmallVector<Value> loadPacket(const Emitter &e, const Access &access) {
-  auto [pointer, inside] = elementOf(e, access, 0);
-  return fromWords(e.b, e.loc, access.type,
-                   loadWords(e, pointer, wordTypes(access.type), inside));
-}
-
-/// Moves what `value` is computed from before `op`, if that is arithmetic.
-static bool hoist(Value value, Operation *op) {
-  Operation *source = value.getDefiningOp();
-  if (!source || source->getBlock() != op->getBlock() ||
-      source->isBeforeInBlock(op))
-    return true;
-  if (!isMemoryEffectFree(source) || source->getNumRegions() != 0 ||
-      isa<warp::LoadOp>(source) ||
-      !llvm::all_of(source->getOperands(),
-                    [&](Value operand) { return hoist(operand, op); }))
-    return false;
-  source->moveBefore(op);
-  return true;
-}
-
-/// The loads behind `first` that one branch can serve with it: packets of the
-/// same tensor, with arithmetic between them.
-static SmallVector<warp::LoadOp> findRun(warp::LoadOp first) {
-  SmallVector<warp::LoadOp> run = {first};
-  for (Operation *next = first->getNextNode(); next;) {
-    Operation *op = next;
-    next = op->getNextNode();
-    if (!isMemoryEffectFree(op) || op->getNumRegions() != 0)
-      break;
-    auto load = dyn_cast<warp::LoadOp>(op);
-    if (load && load.getTensor() == first.getTensor() &&
-        load.getType() == first.getType() && load.getDim() == first.getDim() &&
-        llvm::all_of(load.getIndices(),
-                     [&](Value index) { return hoist(index, first); }))
-      run.push_back(load);
-  }
-  return run;
-}
-
-/// Whether a packet's elements can be moved together: null if that is certain.
-static Value fitsPacket(KernelLowering &k, Value tensor, const Access &access) {
-  int64_t bytes = warp::getElementBytes(warp::getElementType(access.type));
-  return access.count == 1
-             ? Value()
-             : k.takesPackets(tensor, access.dim, access.count * bytes);
-}
-
-static void lowerLoad(KernelLowering &k, warp::LoadOp load) {
-  OpBuilder b(load);
-  Emitter e(b, load.getLoc());
-  Type type = load.getType();
-  Access access = describe(e, k, load, type, {});
-  bool together = isAllOrNothing(access);
-  Value fits = together ? fitsPacket(k, load.getTensor(), access) : Value();
-  auto finish = [&](warp::LoadOp op, ValueRange registers) {
-    OpBuilder at(op);
-    op.getResult().replaceAllUsesWith(
-        joinRegisters(at, op.getLoc(), type, registers));
-    k.done.insert(op);
-    op->erase();
-  };
-  if (!fits)
-    return finish(load,
-                  together ? loadPacket(e, access) : loadElements(e, access));
-  SmallVector<warp::LoadOp> run = findRun(load);
-  SmallVector<Access> accesses;
-  for (warp::LoadOp op : run)
-    accesses.push_back(describe(e, k, op, type, {}));
-  size_t each = registerTypes(type).size();
-  SmallVector<Type> types;
-  for (size_t i = 0; i < run.size(); ++i)
-    llvm::append_range(types, registerTypes(type));
-  auto branch =
-      scf::IfOp::create(b, e.loc, types, fits, /*withElseRegion=*/true);
-  for (bool packets : {true, false}) {
-    b.setInsertionPointToEnd(packets ? branch.thenBlock() : branch.elseBlock());
-    SmallVector<Value> all;
-    for (const Access &one : accesses)
-      llvm::append_range(all,
-                         packets ? loadPacket(e, one) : loadElements(e, one));
-    scf::YieldOp::create(b, e.loc, all);
-  }
-  ValueRange results = branch.getResults();
-  for (warp::LoadOp op : run) {
-    finish(op, results.take_front(each));
-    results = results.drop_front(each);
-  }
-}
-
-static void storeElements(const Emitter &e, const Access &access,
-                          ValueRange registers) {
-  Type element = warp::getElementType(access.type);
-  for (int64_t i = 0; i < access.count; ++i) {
-    auto [pointer, inside] = elementOf(e, access, i);
-    Value value =
-        isa<VectorType>(registers.front().getType())
-            ? vector::ExtractOp::create(e.b, e.loc, registers[i / 2], i % 2)
-            : registers[i];
-    storeWords(e, pointer, toWords(e.b, e.loc, element, value), inside);
-  }
-}
-
-/// The same of a packet of words in a loop, which has few instructions: the
-/// element to be written is always the first word's low end.
-static void storeRolled(const Emitter &outer, const Access &access,
-                        ValueRange words) {
-  OpBuilder &b = outer.b;
-  OpBuilder::InsertionGuard guard(b);
-  Type element = warp::getElementType(access.type);
-  int64_t bits = 8 * warp::getElementBytes(element);
-  auto [pointer, inside] = elementOf(outer, access, 0);
-  SmallVector<Value> carried = {pointer};
-  llvm::append_range(carried, words);
-  auto loop =
-      scf::ForOp::create(b, outer.loc, outer.i32(0), outer.i32(access.count),
-                         outer.i32(1), carried);
-  keepRolled(loop);
-  b.setInsertionPointToStart(loop.getBody());
-  Emitter e(b, outer.loc);
-  Value place = loop.getRegionIterArg(0), word = loop.getRegionIterArg(1);
-  Value low =
-      bits == 32
-          ? word
-          : arith::TruncIOp::create(b, e.loc, b.getIntegerType(bits), word);
-  storeWords(e, place, low, inside);
-  SmallVector<Value> next = {
-      e.at(place, access.tensor.strides[access.dim], memoryType(element))};
-  for (size_t i = 1; i <= words.size(); ++i) {
-    Value above =
-        i < words.size() ? Value(loop.getRegionIterArg(i + 1)) : e.i32(0);
-    if (bits < 32)
-      above = arith::OrIOp::create(
-          b, e.loc,
-          arith::ShRUIOp::create(b, e.loc, loop.getRegionIterArg(i),
-                                 e.i32(bits)),
-          arith::ShLIOp::create(b, e.loc, above, e.i32(32 - bits)));
-    next.push_back(above);
-  }
-  scf::YieldOp::create(b, e.loc, next);
-}
-
-/// The branch for a store: that of the store before it if only arithmetic lies
-/// between, so that packets that are written in a row need one.
-static scf::IfOp branchFor(KernelLowering &k, Operation *op, Value fits) {
-  auto last = dyn_cast_or_null<scf::IfOp>(k.lastStores);
-  if (last && last.getCondition() == fits &&
-      last->getBlock() == op->getBlock()) {
-    bool isNear = true;
-    for (Operation *between = last->getNextNode(); between != op;
-         between = between->getNextNode())
-      isNear &= isMemoryEffectFree(between) && between->getNumRegions() == 0;
-    if (isNear) {
-      last->moveBefore(op);
-      return last;
-    }
-  }
+void lowerGlobalMemory(KernelLowering &k, Operation *op) {
   OpBuilder b(op);
-  auto made = scf::IfOp::create(b, op->getLoc(), fits, /*withElseRegion=*/true);
-  k.lastStores = made;
-  return made;
-}
-
-static void lowerStore(KernelLowering &k, warp::StoreOp store) {
-  OpBuilder b(store);
-  Location loc = store.getLoc();
+  Location loc = op->getLoc();
   Emitter e(b, loc);
+  if (auto load = dyn_cast<warp::LoadOp>(op)) {
+    Type type = load.getType();
+    Access access = describe(e, k, load, type, {});
+    SmallVector<Value> registers;
+    if (!load.getByElement() && isAllOrNothing(access)) {
+      auto [pointer, inside] = elementOf(e, access, 0);
+      registers = fromWords(b, loc, type,
+                            loadWords(e, pointer, wordTypes(type), inside));
+    } else {
+      Type element = warp::getElementType(type);
+      for (int64_t i = 0; i < access.count; ++i) {
+        auto [pointer, inside] = elementOf(e, access, i);
+        llvm::append_range(
+            registers,
+            fromWords(b, loc, element,
+                      loadWords(e, pointer, wordTypes(element), inside)));
+      }
+      if (access.count > 1 && isPaired(element)) {
+        SmallVector<Value> pairs;
+        for (int64_t i = 0; i < access.count; i += 2)
+          pairs.push_back(vector::FromElementsOp::create(
+              b, loc, VectorType::get({2}, element),
+              ValueRange{registers[i], registers[i + 1]}));
+        registers = pairs;
+      }
+    }
+    load.getResult().replaceAllUsesWith(joinRegisters(b, loc, type, registers));
+    op->erase();
+    return;
+  }
+  auto store = cast<warp::StoreOp>(op);
   Type type = store.getValue().getType();
   Access access = describe(e, k, store, type, store.getPredicate());
   SmallVector<Value> registers = splitRegisters(b, loc, store.getValue());
-  if (!isAllOrNothing(access)) {
-    storeElements(e, access, registers);
-  } else {
-    Value fits = fitsPacket(k, store.getTensor(), access);
-    SmallVector<Value> words = toWords(b, loc, type, registers);
+  if (!store.getByElement() && isAllOrNothing(access)) {
     auto [pointer, inside] = elementOf(e, access, 0);
-    if (!fits) {
-      storeWords(e, pointer, words, inside);
-    } else {
-      scf::IfOp branch = branchFor(k, store, fits);
-      b.setInsertionPoint(branch.thenYield());
-      storeWords(e, pointer, words, inside);
-      b.setInsertionPoint(branch.elseYield());
-      if (words.size() < 2 || words.size() == size_t(access.count))
-        storeElements(e, access, registers);
-      else
-        storeRolled(e, access, words);
+    storeWords(e, pointer, toWords(b, loc, type, registers), inside);
+  } else {
+    Type element = warp::getElementType(type);
+    for (int64_t i = 0; i < access.count; ++i) {
+      auto [pointer, inside] = elementOf(e, access, i);
+      Value value =
+          isa<VectorType>(registers.front().getType())
+              ? vector::ExtractOp::create(b, loc, registers[i / 2], i % 2)
+              : registers[i];
+      storeWords(e, pointer, toWords(b, loc, element, value), inside);
     }
   }
-  store.erase();
-}
-
-void lowerGlobalMemory(KernelLowering &k, Operation *op) {
-  if (auto load = dyn_cast<warp::LoadOp>(op))
-    lowerLoad(k, load);
-  else
-    lowerStore(k, cast<warp::StoreOp>(op));
+  op->erase();
 }
 
 } // namespace attentile::nvvm

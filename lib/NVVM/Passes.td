@@ -6,6 +6,28 @@
 
 include "mlir/Pass/PassBase.td"
 
+def WarpCloneByElement : Pass<"warp-clone-by-element", "::mlir::ModuleOp"> {
+  let summary = "adds kernels that take tensors of any strides and alignment";
+  let description = [{
+    A kernel that moves several elements of a tensor at a time asks for
+    contiguity and alignment. It gets a second kernel beside it that moves one
+    at a time and asks for nothing; the runtime chooses at launch.
+
+    ```mlir
+    warp.kernel @k_0 grid(%i < %M) warps(4) {
+      ... warp.copy_async %X[%i, %c0] dims [0, 1] to %b ...
+    }
+    // becomes
+    warp.kernel @k_0 grid(%i < %M) warps(4) attributes {otherwise = "k_0_by_element"} {
+      ... warp.copy_async %X[%i, %c0] dims [0, 1] to %b ...
+    }
+    warp.kernel @k_0_by_element grid(%i < %M) warps(4) {
+      ... warp.copy_async %X[%i, %c0] dims [0, 1] to %b {by_element} ...
+    }
+    ```
+  }];
+}
+
 def WarpUnrollFragments : Pass<"warp-unroll-fragments", "::mlir::ModuleOp"> {
   let summary = "makes registers of fragments";
   let description = [{

@@ -66,4 +66,43 @@ SmallVector<KernelArgument> getKernelArguments(warp::KernelOp kernel) {
   return result;
 }
 
+SmallVector<KernelRequirement> getKernelRequirements(warp::KernelOp kernel) {
+  SmallVector<KernelRequirement> result;
+  auto add = [&](Value tensor, ArrayRef<int64_t> dims, int64_t bytes) {
+    // A workspace is contiguous, and warp-clone-by-element has seen to its
+    // alignment.
+    if (!isa<BlockArgument>(tensor))
+      return;
+    for (KernelRequirement &old : result)
+      if (old.tensor == tensor && old.dims.back() == dims.back()) {
+        old.bytes = std::max(old.bytes, bytes);
+        if (dims.size() > old.dims.size())
+          old.dims.assign(dims.begin(), dims.end());
+        return;
+      }
+    result.push_back({tensor, llvm::to_vector(dims), bytes});
+  };
+  auto addPacket = [&](Operation *op, Value tensor, Type value,
+                       std::optional<int64_t> dim, bool byElement) {
+    int64_t count = warp::getNumRegisters(value);
+    int64_t rank = cast<RankedTensorType>(tensor.getType()).getRank();
+    if (count > 1 && !byElement)
+      add(tensor, dim.value_or(rank - 1),
+          count * warp::getElementBytes(warp::getElementType(value)));
+  };
+  kernel.getBody().walk([&](Operation *op) {
+    if (auto copy = dyn_cast<warp::CopyAsyncOp>(op)) {
+      if (!copy.getByElement())
+        add(copy.getTensor(), copy.getDims(), 16);
+    } else if (auto load = dyn_cast<warp::LoadOp>(op)) {
+      addPacket(op, load.getTensor(), load.getType(), load.getDim(),
+                load.getByElement());
+    } else if (auto store = dyn_cast<warp::StoreOp>(op)) {
+      addPacket(op, store.getTensor(), store.getValue().getType(),
+                store.getDim(), store.getByElement());
+    }
+  });
+  return result;
+}
+
 } // namespace attentile

@@ -74,8 +74,7 @@ void lowerKernel(warp::KernelOp kernel, OpBuilder &builder) {
       buffers.push_back(op);
   });
   for (Operation *op : work)
-    if (!lowering.done.contains(op))
-      loweringOf(op)(lowering, op);
+    loweringOf(op)(lowering, op);
   // Kept until here: accesses name them.
   for (Operation *op : llvm::reverse(buffers))
     op->erase();

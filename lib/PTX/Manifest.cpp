@@ -15,6 +15,7 @@
 #include "attentile/PTX.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -232,14 +233,27 @@ json::Object argumentOf(const KernelArgument &argument) {
 }
 
 json::Object Describer::launchOf(warp::KernelOp kernel) {
-  json::Array arguments;
+  json::Array arguments, requirements;
   for (const KernelArgument &argument : getKernelArguments(kernel))
     arguments.push_back(argumentOf(argument));
-  return json::Object{{"kernel", kernel.getName()},
+  for (const KernelRequirement &need : getKernelRequirements(kernel)) {
+    json::Array dims;
+    for (int64_t dim : need.dims)
+      dims.push_back(dim);
+    requirements.push_back(json::Object{{"tensor", getNameOf(need.tensor)},
+                                        {"dims", std::move(dims)},
+                                        {"bytes", need.bytes}});
+  }
+  json::Object launch{{"kernel", kernel.getName()},
                       {"cells", expressions(kernel.getBounds())},
                       {"threads", int64_t(32 * kernel.getWarps())},
                       {"shared", int64_t(kernel.getSharedBytes().value_or(0))},
                       {"arguments", std::move(arguments)}};
+  if (!requirements.empty())
+    launch["requires"] = std::move(requirements);
+  if (std::optional<StringRef> otherwise = kernel.getOtherwise())
+    launch["otherwise"] = *otherwise;
+  return launch;
 }
 
 llvm::Expected<json::Object> Describer::run() {
@@ -276,14 +290,19 @@ llvm::Expected<json::Object> Describer::run() {
     workspace.push_back(json::Object{{"name", op.getName()},
                                      {"type", typeName(op.getType())},
                                      {"shape", shapeOf(op.getResult())}});
+  llvm::StringSet<> alternatives;
   for (auto kernel : head.getHeadBlock().getOps<warp::KernelOp>())
-    launches.push_back(launchOf(kernel));
+    if (std::optional<StringRef> otherwise = kernel.getOtherwise())
+      alternatives.insert(*otherwise);
+  for (auto kernel : head.getHeadBlock().getOps<warp::KernelOp>())
+    if (!alternatives.contains(kernel.getName()))
+      launches.push_back(launchOf(kernel));
   if (!problem.empty())
     return llvm::createStringError(
         "expected sizes and scalars that the runtime can evaluate, got '%s'",
         problem.c_str());
   return json::Object{{"format", "attentile-manifest"},
-                      {"version", 2},
+                      {"version", 1},
                       {"kernel", program.getSymName()},
                       {"sizes", std::move(sizes)},
                       {"tensors", std::move(tensors)},

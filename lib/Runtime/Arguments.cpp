@@ -77,17 +77,16 @@ static attentile_status checkShape(const Arguments &arguments,
   return ATTENTILE_SUCCESS;
 }
 
-/// In elements. A single element is where no stride reaches: it counts as 0, of
-/// the last dimension as 1, so that it keeps no kernel from 16-byte copies.
 static void fillStrides(const attentile_tensor &tensor, int64_t *strides) {
+  if (tensor.strides) {
+    std::memcpy(strides, tensor.strides, tensor.rank * sizeof(int64_t));
+    return;
+  }
   // Wraps where the tensor does not fit memory: the addresses are refused then.
   uint64_t stride = 1;
   for (int32_t dim = tensor.rank; dim-- > 0;) {
-    strides[dim] =
-        tensor.strides ? tensor.strides[dim] : static_cast<int64_t>(stride);
+    strides[dim] = static_cast<int64_t>(stride);
     stride *= tensor.sizes[dim] > 0 ? tensor.sizes[dim] : 1;
-    if (tensor.sizes[dim] <= 1)
-      strides[dim] = dim + 1 == tensor.rank;
   }
 }
 

@@ -18,7 +18,11 @@ namespace attentile::runtime {
 struct LoadedModule {
   CUmodule module = nullptr;
   const Device *device = nullptr;
-  std::vector<CUfunction> functions; // for each launch of the manifest
+  /// For each launch of the manifest; `otherwise` null where it names none.
+  struct Functions {
+    CUfunction first = nullptr, otherwise = nullptr;
+  };
+  std::vector<Functions> functions;
 };
 
 } // namespace attentile::runtime

@@ -12,6 +12,14 @@
 using namespace attentile::runtime;
 using attentile::sizeOf;
 
+namespace {
+/// One grid, ready to go.
+struct Grid {
+  CUfunction function;
+  unsigned cells;
+};
+} // namespace
+
 /// Whether every tensor's memory is on the device. A managed allocation is
 /// everywhere.
 static attentile_status checkMemory(const CudaDriver &driver,
@@ -46,14 +54,67 @@ static attentile_status checkMemory(const CudaDriver &driver,
   return ATTENTILE_SUCCESS;
 }
 
-/// The number of programs of a grid.
-static attentile_status countCells(const Arguments &arguments,
-                                   const Launch &launch, unsigned &count) {
+namespace {
+/// Why 16-byte copies of a tensor are not possible. Modulo 2^64 a product keeps
+/// its remainder by a power of two.
+struct Misfit {
+  enum { None, Address, Contiguity, Stride } kind = None;
+  unsigned dim = 0;
+};
+} // namespace
+
+static Misfit findMisfit(const Arguments &arguments,
+                         const Requirement &requirement) {
+  const attentile_tensor &tensor = arguments.tensors[requirement.tensor];
+  const int64_t *strides = arguments.strides[requirement.tensor];
+  uint64_t elementBytes =
+      sizeOf(arguments.manifest->tensors[requirement.tensor].type);
+  if (reinterpret_cast<uintptr_t>(tensor.data) % requirement.bytes != 0)
+    return {Misfit::Address};
+  for (unsigned dim = 0; dim < unsigned(tensor.rank); ++dim) {
+    // A single element is where its stride does not reach.
+    if (tensor.sizes[dim] <= 1)
+      continue;
+    if (dim == requirement.last && strides[dim] != 1)
+      return {Misfit::Contiguity, dim};
+    if (dim != requirement.last &&
+        uint64_t(strides[dim]) * elementBytes % requirement.bytes != 0)
+      return {Misfit::Stride, dim};
+  }
+  return {};
+}
+
+static attentile_status failMisfit(const Arguments &arguments,
+                                   const Requirement &requirement,
+                                   Misfit misfit) {
+  const char *name =
+      arguments.manifest->tensors[requirement.tensor].name.c_str();
+  auto stride =
+      static_cast<long long>(arguments.strides[requirement.tensor][misfit.dim]);
+  if (misfit.kind == Misfit::Address)
+    return fail(ATTENTILE_INVALID_ARGUMENT,
+                "'%s': expected an address that is a multiple of %u, got %p",
+                name, requirement.bytes,
+                arguments.tensors[requirement.tensor].data);
+  if (misfit.kind == Misfit::Contiguity)
+    return fail(ATTENTILE_INVALID_ARGUMENT,
+                "'%s': expected stride 1 in dimension %u, got %lld", name,
+                misfit.dim, stride);
+  return fail(ATTENTILE_INVALID_ARGUMENT,
+              "'%s': expected a stride of a multiple of %u bytes in dimension "
+              "%u, got %lld elements",
+              name, requirement.bytes, misfit.dim, stride);
+}
+
+static attentile_status chooseGrid(const Arguments &arguments,
+                                   const Launch &launch,
+                                   const LoadedModule::Functions &functions,
+                                   Grid &grid) {
   int64_t cells = 1;
   bool fits = true;
-  for (const Expression &factor : launch.cells) {
+  for (const Expression &count : launch.cells) {
     Value value;
-    fits = fits && factor.evaluate(arguments.slots, value);
+    fits = fits && count.evaluate(arguments.slots, value);
     if (!fits)
       break;
     fits = !__builtin_mul_overflow(cells, std::max<int64_t>(value.integer, 0),
@@ -64,13 +125,23 @@ static attentile_status countCells(const Arguments &arguments,
     return fail(ATTENTILE_INVALID_ARGUMENT,
                 "expected at most 2147483647 programs of '%s', got more",
                 launch.kernel.c_str());
-  count = static_cast<unsigned>(cells);
+  grid.cells = static_cast<unsigned>(cells);
+  grid.function = functions.first;
+  for (const Requirement &requirement : launch.requirements) {
+    Misfit misfit = findMisfit(arguments, requirement);
+    if (misfit.kind == Misfit::None)
+      continue;
+    if (!functions.otherwise)
+      return failMisfit(arguments, requirement, misfit);
+    grid.function = functions.otherwise;
+    break;
+  }
   return ATTENTILE_SUCCESS;
 }
 
 static CUresult launchGrid(const CudaDriver &driver, const Arguments &arguments,
-                           const Launch &launch, CUfunction function,
-                           unsigned cells, CUstream stream, void *workspace) {
+                           const Launch &launch, const Grid &grid,
+                           CUstream stream, void *workspace) {
   int64_t values[kMaxParameters];
   void *parameters[kMaxParameters];
   size_t count = launch.parameters.size();
@@ -97,8 +168,8 @@ static CUresult launchGrid(const CudaDriver &driver, const Arguments &arguments,
       break;
     }
   }
-  return driver.LaunchKernel(function, cells, 1, 1, launch.threads, 1, 1,
-                             launch.shared, stream, parameters, nullptr);
+  return driver.LaunchKernel(grid.function, grid.cells, 1, 1, launch.threads, 1,
+                             1, launch.shared, stream, parameters, nullptr);
 }
 
 /// Checks and launches; with `allocates`, the workspace comes from the stream.
@@ -130,10 +201,10 @@ static attentile_status launchAll(attentile_kernel *kernel,
     return failDriver(driver, current.result, "cannot use the GPU");
   if (attentile_status status = checkMemory(driver, arguments))
     return status;
-  unsigned cells[kMaxLaunches];
+  Grid grids[kMaxLaunches];
   for (size_t i = 0; i < manifest.launches.size(); ++i)
-    if (attentile_status status =
-            countCells(arguments, manifest.launches[i], cells[i]))
+    if (attentile_status status = chooseGrid(arguments, manifest.launches[i],
+                                             loaded->functions[i], grids[i]))
       return status;
   CUdeviceptr allocated = 0;
   if (allocates && needed > 0) {
@@ -143,9 +214,9 @@ static attentile_status launchAll(attentile_kernel *kernel,
   }
   CUresult result = 0;
   for (size_t i = 0; i < manifest.launches.size() && !result; ++i)
-    if (cells[i] > 0)
-      result = launchGrid(driver, arguments, manifest.launches[i],
-                          loaded->functions[i], cells[i], stream, workspace);
+    if (grids[i].cells > 0)
+      result = launchGrid(driver, arguments, manifest.launches[i], grids[i],
+                          stream, workspace);
   CUresult freed = allocated ? driver.MemFreeAsync(allocated, stream) : 0;
   if (result)
     return failDriver(driver, result, "cannot launch the kernel");

@@ -47,8 +47,8 @@ static attentile_status loadImage(const CudaDriver &driver,
 static attentile_status findFunction(const CudaDriver &driver,
                                      const LoadedModule &loaded,
                                      const Launch &launch,
+                                     const std::string &name,
                                      CUfunction *function) {
-  const std::string &name = launch.kernel;
   if (driver.ModuleGetFunction(function, loaded.module, name.c_str()))
     return fail(ATTENTILE_INVALID_IMAGE,
                 "expected a function '%s' in the image, got none",
@@ -101,13 +101,17 @@ static attentile_status loadOn(const CudaDriver &driver,
           driver, isPtx ? kernel.ptx : kernel.cubin, isPtx, &loaded.module))
     return status;
   for (const Launch &launch : kernel.manifest.launches) {
-    CUfunction function;
-    if (attentile_status status =
-            findFunction(driver, loaded, launch, &function)) {
+    LoadedModule::Functions functions;
+    attentile_status status =
+        findFunction(driver, loaded, launch, launch.kernel, &functions.first);
+    if (!status && !launch.otherwise.empty())
+      status = findFunction(driver, loaded, launch, launch.otherwise,
+                            &functions.otherwise);
+    if (status) {
       driver.ModuleUnload(loaded.module);
       return status;
     }
-    loaded.functions.push_back(function);
+    loaded.functions.push_back(functions);
   }
   return ATTENTILE_SUCCESS;
 }

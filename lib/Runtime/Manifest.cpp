@@ -303,6 +303,8 @@ Parameter Reader::readParameter(const json &object, const std::string &where) {
 void Reader::readLaunch(const json &object, const std::string &where) {
   Launch launch;
   launch.kernel = text(object, "kernel", where);
+  if (member(object, "otherwise"))
+    launch.otherwise = text(object, "otherwise", where);
   for (const json &count : list(object, "cells", kMaxRank, where))
     launch.cells.push_back(expression(count, false, where + "cells"));
   launch.threads = number(object, "threads", 1024, where);
@@ -313,6 +315,27 @@ void Reader::readLaunch(const json &object, const std::string &where) {
     launch.parameters.push_back(readParameter(
         entry, where + "arguments[" + std::to_string(launch.parameters.size()) +
                    "]."));
+  for (const json &entry : list(object, "requires", kMaxTensors, where, true)) {
+    std::string at =
+        where + "requires[" + std::to_string(launch.requirements.size()) + "].";
+    int tensor =
+        find(m.tensors, text(entry, "tensor", at), at + "tensor", "tensor");
+    const json &dims = list(entry, "dims", kMaxRank, at);
+    uint64_t bytes = number(entry, "bytes", 1024, at);
+    expect(bytes > 0, at + "bytes", "a number of bytes");
+    size_t rank = tensor < 0 ? 0 : m.tensors[tensor].shape.size();
+    uint64_t last = 0;
+    for (const json &dim : dims) {
+      if (!expect(dim.is_number_unsigned() && dim.get<uint64_t>() < rank,
+                  at + "dims", "dimensions of the tensor"))
+        return;
+      last = dim.get<uint64_t>();
+    }
+    if (!expect(!dims.empty(), at + "dims", "a dimension"))
+      return;
+    launch.requirements.push_back(
+        {unsigned(tensor), unsigned(last), unsigned(bytes)});
+  }
   m.launches.push_back(std::move(launch));
 }
 
@@ -372,9 +395,9 @@ attentile_status parseManifest(std::string_view text, Manifest &manifest) {
     return fail(ATTENTILE_INVALID_MANIFEST,
                 "manifest: expected the format attentile-manifest");
   json version = root.value("version", json());
-  if (version != 2)
+  if (version != 1)
     return fail(ATTENTILE_INVALID_MANIFEST,
-                "manifest: expected version 2, got %s; a newer runtime may "
+                "manifest: expected version 1, got %s; a newer runtime may "
                 "know it",
                 version.dump().substr(0, 40).c_str());
   if (const char *why = findBrokenSeal(text))

@@ -63,11 +63,18 @@ struct Parameter {
   unsigned bytes;
 };
 
+/// What 16-byte copies of a tensor need: address, and the strides of all
+/// dimensions but `last`, multiples of so many bytes; stride 1 along `last`.
+struct Requirement {
+  unsigned tensor, last, bytes;
+};
+
 struct Launch {
-  std::string kernel;
+  std::string kernel, otherwise; // no `otherwise`: empty
   std::vector<Expression> cells;
   unsigned threads, shared;
   std::vector<Parameter> parameters;
+  std::vector<Requirement> requirements;
 };
 
 struct Manifest {

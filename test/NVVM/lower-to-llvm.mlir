@@ -1,12 +1,10 @@
 // A product, a copy and an exchange, from the warp level to the LLVM dialect.
-// RUN: attentile-opt %s --nvvm-lower-to-llvm | FileCheck %s
+// RUN: attentile-opt %s --warp-clone-by-element --nvvm-lower-to-llvm | FileCheck %s
 
 #layout = #tile.shared<pitch = 64, chunk = 8, period = 8>
 !half = !warp.buffer<64x64xbf16, #layout>
 !halves = !warp.buffer<64x64xbf16, #layout, stages = 2>
 
-// CHECK: #[[ONCE:.*]] = #llvm.loop_unroll<disable = true>
-// CHECK: #[[ROLLED:.*]] = #llvm.loop_annotation<unroll = #[[ONCE]]>
 // CHECK: llvm.mlir.global external @attentile_shared() {addr_space = 3 : i32, alignment = 1024 : i64, dso_local} : !llvm.array<0 x i8>
 // CHECK-LABEL: llvm.func @product_0(
 // CHECK-SAME: !llvm.ptr<1> {llvm.noalias}, %{{.*}}: !llvm.ptr<1> {llvm.noalias}, %{{.*}}: !llvm.ptr<1> {llvm.noalias}, %{{.*}}: i64
@@ -22,29 +20,17 @@ tile.program @product sizes(%B, %M) ins(%Q: bf16[B, M, 64], %K: bf16[B, M, 64]) 
     %c1 = arith.constant 1 : index
     %c16 = arith.constant 16 : index
     %m0 = arith.muli %i, %c64 : index
-    // Whether packets fit: multiples of 16 bytes, and contiguous.
-    // CHECK: %[[ODD:.*]] = llvm.and %{{.*}}, %{{.*}} : i64
-    // CHECK: %[[EVEN:.*]] = llvm.icmp "eq" %[[ODD]], %{{.*}} : i64
-    // CHECK: %[[NEXT:.*]] = llvm.icmp "eq" %{{.*}}, %{{.*}} : i64
-    // CHECK: %[[BOTH:.*]] = llvm.and %[[EVEN]], %[[NEXT]] : i1
-    // CHECK: %[[PACKETS:.*]] = llvm.intr.expect %[[BOTH]], %{{.*}} : i1
     // CHECK: nvvm.read.ptx.sreg.tid.x range <i32, 0, 128>
     // CHECK: nvvm.shfl.sync idx
     %w = warp.warp_id : index
     %lane = warp.lane_id : index
     %row = arith.muli %w, %c16 : index
     %key = warp.stage %keys[%c1] : !halves
-    // CHECK: llvm.cond_br %[[PACKETS]]
     // Known inside: no count of bytes. Four rows of 16 a thread.
     // CHECK-COUNT-4: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache =  cg : !llvm.ptr<3>, !llvm.ptr<1>{{$}}
     warp.copy_async %Q[%b, %m0, %c0] dims [1, 2] to %rows {in_bounds = array<i1: true, true, true>} : tensor<?x?x64xbf16>, !half
-    // The same by elements, in a loop that nothing unrolls, four loads at once.
-    // CHECK-COUNT-4: llvm.load %{{.*}} invariant {alignment = 2 : i64} : !llvm.ptr<1> -> i16
-    // CHECK-COUNT-4: llvm.store %{{.*}} : i16, !llvm.ptr<3>
-    // CHECK: llvm.br ^{{.*}} {loop_annotation = #[[ROLLED]]}
     // CHECK-COUNT-4: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache =  cg, %{{.*}} : !llvm.ptr<3>, !llvm.ptr<1>, i32
     warp.copy_async %K[%b, %m0, %c0] dims [1, 2] to %key : tensor<?x?x64xbf16>, !half
-    // CHECK-COUNT-4: ld.global.nc.b16
     // CHECK: nvvm.cp.async.commit.group
     warp.commit_group
     // CHECK: nvvm.cp.async.wait.group 0
@@ -62,11 +48,15 @@ tile.program @product sizes(%B, %M) ins(%Q: bf16[B, M, 64], %K: bf16[B, M, 64]) 
     %s = warp.shuffle_xor %d, 1 : vector<4xf32>
     %o = arith.truncf %s : vector<4xf32> to vector<4xbf16>
     %pair = vector.extract_strided_slice %o {offsets = [0], sizes = [2], strides = [1]} : vector<4xbf16> to vector<2xbf16>
-    // Inside or not is no branch: stores under predicates.
+    // No branch: a store under a predicate.
     // CHECK: llvm.inline_asm has_side_effects asm_dialect = att "@$1 st.global.b32 [$0], $2;", "l,b,r"
     warp.store %pair, %O[%b, %lane, %c0] : vector<2xbf16>, tensor<?x?x64xbf16>
-    // CHECK-COUNT-2: "@$1 st.global.b16 [$0], $2;", "l,b,h"
     // CHECK-NOT: llvm.cond_br
     // CHECK: llvm.return
   }
 }
+
+// The second kernel asks nothing of strides: elements under predicates.
+// CHECK-LABEL: llvm.func @product_0_by_element(
+// CHECK: ld.global.nc.b16
+// CHECK-NOT: nvvm.cp.async.shared.global

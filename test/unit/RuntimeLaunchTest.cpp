@@ -94,15 +94,15 @@ TEST_F(Launch, ScalarsByNameAndPosition) {
   EXPECT_EQ(scale, 2.0f);
 }
 
-TEST_F(Launch, StridesOfOneElementHaveNoSay) {
+TEST_F(Launch, ChoosesTheKernelThatStridesPermit) {
   given.strides[0][2] = 65; // 130 bytes
   given.sizes[0][1] = given.sizes[2][1] = given.sizes[3][1] = 2;
   ASSERT_EQ(given.launch(kernel), "");
-  EXPECT_EQ(fakeCudaLaunch(0)->values[5], 65);
-  for (int t : {0, 2, 3})
-    given.sizes[t][2] = 1;
+  EXPECT_STREQ(fakeCudaLaunch(0)->function, "example_0_by_element");
+  given.strides[0][2] = 64;
+  given.tensors[0].data = static_cast<char *>(given.tensors[0].data) + 2;
   ASSERT_EQ(given.launch(kernel), "");
-  EXPECT_EQ(fakeCudaLaunch(2)->values[5], 0);
+  EXPECT_STREQ(fakeCudaLaunch(2)->function, "example_0_by_element");
 }
 
 TEST_F(Launch, TakesAnyInputStridesAndEmptyTensors) {
@@ -279,6 +279,23 @@ TEST_F(Launch, RefusesHugeGrids) {
   });
   expectRefused("expected at most 2147483647 programs of 'example_1', got "
                 "more");
+}
+
+TEST_F(Launch, RefusesWhatOnlyCopiesWouldDo) {
+  attentile_close(kernel);
+  kernel = openExample([](auto &m) { m["launches"][0].erase("otherwise"); });
+  given.strides[0][2] = 65;
+  given.sizes[0][1] = given.sizes[2][1] = given.sizes[3][1] = 2;
+  expectRefused("'Q': expected a stride of a multiple of 16 bytes in dimension "
+                "2, got 65 elements");
+  given.strides[0][2] = 64;
+  given.strides[0][3] = 2;
+  expectRefused("'Q': expected stride 1 in dimension 3, got 2");
+  given.strides[0][3] = 1;
+  given.tensors[0].data = static_cast<char *>(given.tensors[0].data) + 2;
+  EXPECT_EQ(withoutAddress(given.launch(kernel)),
+            "'Q': expected an address that is a multiple of 16, "
+            "got 0x");
 }
 
 TEST_F(Launch, ReportsTheDriver) {

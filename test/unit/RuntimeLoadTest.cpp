@@ -74,17 +74,17 @@ TEST(Manifest, RefusesBrokenTexts) {
 }
 
 TEST(Manifest, RefusesUnknownVersions) {
-  EXPECT_EQ(whyNotOpened([](json &m) { m["version"] = 1; }),
-            "manifest: expected version 2, got 1; a newer runtime may know it");
+  EXPECT_EQ(whyNotOpened([](json &m) { m["version"] = 2; }),
+            "manifest: expected version 1, got 2; a newer runtime may know it");
   EXPECT_EQ(whyNotOpened([](json &m) { m.erase("version"); }),
-            "manifest: expected version 2, got null; a newer runtime may know "
+            "manifest: expected version 1, got null; a newer runtime may know "
             "it");
 }
 
 TEST(Manifest, RefusesOtherImages) {
   std::string text = finished(exampleManifest(), exampleCubin());
   EXPECT_EQ(whyNot(text, exampleCubin() + "\n"),
-            "cubin: expected 56 bytes, got 57");
+            "cubin: expected 91 bytes, got 92");
   std::string other = exampleCubin();
   other.back() = ' ';
   EXPECT_EQ(whyNot(text, other),
@@ -133,6 +133,9 @@ TEST(Manifest, RefusesWhatDoesNotFit) {
   EXPECT_EQ(why([](json &m) { m["launches"][0]["arguments"][5]["dim"] = 4; }),
             "manifest: launches[0].arguments[5].dim: expected a number from 0 "
             "to 3");
+  EXPECT_EQ(why([](json &m) { m["launches"][0]["requires"][0]["dims"] = {9}; }),
+            "manifest: launches[0].requires[0].dims: expected dimensions of "
+            "the tensor");
   EXPECT_EQ(why([](json &m) { m["constraints"][0].erase("holds"); }),
             "manifest: constraints[0].holds: expected an expression");
   EXPECT_EQ(why([](json &m) { m["workspace"][0]["shape"][0] = 1.5; }),

@@ -179,7 +179,7 @@ bool Interpreter::forElements(Op op, Type value, Visit visit) {
     for (Value index : op.getIndices())
       at.push_back(int64_t(get(index).at(t)));
     int width = widthOf(value);
-    if (width > 1 && at[dim] % width != 0)
+    if (width > 1 && !op.getByElement() && at[dim] % width != 0)
       fail(op, "a packet that does not start at a multiple of its width");
     for (int e = 0; e < width; ++e) {
       visit(t, e, positionOf(op, tensor, at, op.getInBounds()));

@@ -39,6 +39,19 @@ struct KernelArgument {
 /// shape), all scalars.
 llvm::SmallVector<KernelArgument> getKernelArguments(warp::KernelOp kernel);
 
+/// What accesses of several elements at a time ask of a tensor: contiguous
+/// along `dims.back()`, base and other strides multiples of `bytes`.
+struct KernelRequirement {
+  mlir::Value tensor;
+  llvm::SmallVector<int64_t> dims;
+  int64_t bytes = 0;
+};
+
+/// One a tensor. A tensor that the kernel wants contiguous along two
+/// dimensions has two.
+llvm::SmallVector<KernelRequirement>
+getKernelRequirements(warp::KernelOp kernel);
+
 /// The attn-level name of a program's tensor, workspace, size or scalar.
 llvm::StringRef getNameOf(mlir::Value value);
 
