@@ -190,6 +190,18 @@ static void lowerChunks(KernelLowering &k, warp::CopyAsyncOp op) {
   op.erase();
 }
 
+/// Asks LLVM and ptxas to leave a loop as it is: it is slow, not hot, and ptxas
+/// takes its time with every copy of its body.
+static void keepRolled(scf::ForOp loop) {
+  MLIRContext *context = loop.getContext();
+  auto unroll = LLVM::LoopUnrollAttr::get(
+      context, /*disable=*/BoolAttr::get(context, true), {}, {}, {}, {}, {},
+      {});
+  loop->setAttr("loop_annotation", LLVM::LoopAnnotationAttr::get(
+                                       context, {}, {}, {}, unroll, {}, {}, {},
+                                       {}, {}, {}, {}, {}, {}, {}, {}));
+}
+
 /// The same by loads and stores of elements: consecutive threads take
 /// consecutive columns.
 static void lowerElements(KernelLowering &k, warp::CopyAsyncOp op) {
@@ -213,6 +225,7 @@ static void lowerElements(KernelLowering &k, warp::CopyAsyncOp op) {
   int64_t each = kAtOnce * k.threads();
   auto loop = scf::ForOp::create(b, loc, outer.index(0), outer.index(elements),
                                  outer.index(each));
+  keepRolled(loop);
   b.setInsertionPointToStart(loop.getBody());
   Emitter e(b, loc);
   Value start = e.add(e.to32(loop.getInductionVar()), k.threadId);
