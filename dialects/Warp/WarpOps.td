@@ -301,7 +301,7 @@ def Warp_SplitTf32Op : Warp_Op<"split_tf32", [Pure, SameOperandsAndResultType]> 
   let description = [{
     `high` is the operand rounded to tf32, `low` the rounded rest. With three
     products, high * high + high * low + low * high, a product of f32 keeps 21
-    bits.
+    bits. Of an infinity `low` is 0.
 
     ```mlir
     %high, %low = warp.split_tf32 %x : vector<4xf32>

@@ -24,6 +24,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "WarpEmitter.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include <cmath>
 
 using namespace mlir;
 
@@ -63,7 +65,13 @@ private:
   SmallVector<Value> rightStep(Value columnPart, int64_t block, int64_t step);
   Value readElements(const SharedFactor &factor, Value row, int64_t rowOffset,
                      bool isLeft, int64_t step);
-  Value multiply(Value a, Value aLow, Value b, Value bLow, Value c);
+  /// A factor; of f32 its two parts, and the high one with 0 for infinities:
+  /// beside a part that is 0 these would make NaN of an infinite product.
+  struct Operand {
+    Value high, low, finite;
+  };
+  Operand split(Value value);
+  Value multiply(const Operand &a, const Operand &b, Value c);
 
   int64_t firstRegister(int64_t rowBlock, int64_t block) {
     int64_t position[2];
@@ -290,36 +298,46 @@ SmallVector<Value> ProductEmitter::rightStep(Value columnPart, int64_t block,
   return values;
 }
 
-Value ProductEmitter::multiply(Value a, Value aLow, Value b, Value bLow,
-                               Value c) {
-  if (aLow) { // the small products first
-    c = warp::MmaOp::create(builder, loc, aLow, b, c);
-    c = warp::MmaOp::create(builder, loc, a, bLow, c);
+ProductEmitter::Operand ProductEmitter::split(Value value) {
+  if (!isF32)
+    return {value, {}, {}};
+  auto op = warp::SplitTf32Op::create(builder, loc, value.getType(),
+                                      value.getType(), value);
+  auto constant = [&](double x) {
+    return arith::ConstantOp::create(
+        builder, loc,
+        DenseElementsAttr::get(cast<ShapedType>(value.getType()), float(x)));
+  };
+  Value isInfinite = arith::CmpFOp::create(
+      builder, loc, arith::CmpFPredicate::OEQ,
+      math::AbsFOp::create(builder, loc, op.getHigh()), constant(HUGE_VAL));
+  Value finite = arith::SelectOp::create(builder, loc, isInfinite, constant(0),
+                                         op.getHigh());
+  return {op.getHigh(), op.getLow(), finite};
+}
+
+Value ProductEmitter::multiply(const Operand &a, const Operand &b, Value c) {
+  if (isF32) { // the small products first
+    c = warp::MmaOp::create(builder, loc, a.low, b.finite, c);
+    c = warp::MmaOp::create(builder, loc, a.finite, b.low, c);
   }
-  return warp::MmaOp::create(builder, loc, a, b, c);
+  return warp::MmaOp::create(builder, loc, a.high, b.high, c);
 }
 
 /// Adds the products of `rowBlocks` row blocks from `rowBlock` on with the
 /// columns that start at `columnPart` to `blocks`.
 void ProductEmitter::emitSteps(int64_t rowBlock, int64_t rowBlocks,
                                Value columnPart, SmallVector<Value> &blocks) {
-  auto split = [&](Value value) -> std::pair<Value, Value> {
-    if (!isF32)
-      return {value, Value()};
-    auto op = warp::SplitTf32Op::create(builder, loc, value.getType(),
-                                        value.getType(), value);
-    return {op.getHigh(), op.getLow()};
-  };
   for (int64_t step = 0; step < steps; ++step) {
-    SmallVector<std::pair<Value, Value>> a;
+    SmallVector<Operand> a;
     for (int64_t row = 0; row < rowBlocks; ++row)
       a.push_back(split(leftStep(rowBlock + row, step)));
     for (int64_t block = 0; block < columnBlocks;)
       for (Value part : rightStep(columnPart, block, step)) {
-        auto [b, bLow] = split(part);
+        Operand b = split(part);
         for (int64_t row = 0; row < rowBlocks; ++row) {
           Value &c = blocks[row * columnBlocks + block];
-          c = multiply(a[row].first, a[row].second, b, bLow, c);
+          c = multiply(a[row], b, c);
         }
         ++block;
       }

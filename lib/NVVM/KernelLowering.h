@@ -111,6 +111,9 @@ struct KernelLowering {
   /// Of ldmatrix: what the loads of a block from a buffer share.
   std::map<std::tuple<mlir::Block *, const void *, int64_t>, mlir::Value>
       laneBases;
+  /// Of ldmatrix: what a lane adds to an address, by the buffer's layout and
+  /// the form of the load.
+  std::map<std::array<int64_t, 5>, mlir::Value> laneBytes;
   mlir::Value threadId; ///< i32
   mlir::Value laneId;   ///< i32
   mlir::Value warpId;   ///< i32, the same register in all lanes

@@ -35,13 +35,17 @@ static Value laneBase(KernelLowering &k, const Emitter &e, warp::LdmatrixOp op,
   return known;
 }
 
-/// Where lane l's row of 16 bytes lies: lanes 0 to 7 give the rows of the first
-/// matrix, 8 to 15 of the second, and so on.
-static Value ldmatrixAddress(KernelLowering &k, const Emitter &e,
-                             warp::LdmatrixOp op) {
-  warp::BufferType type = op.getBuffer().getType();
-  int64_t bytes = warp::getElementBytes(type.getElementType());
-  tile::SharedLayout layout = warp::getSharedLayout(type);
+namespace {
+/// What of an ldmatrix depends on the lane: lanes 0 to 7 give the rows of the
+/// first matrix, 8 to 15 of the second, and so on.
+struct LanePlace {
+  Value row;
+  Value chunk; ///< which of two chunks of 8 elements
+};
+} // namespace
+
+static LanePlace lanePlace(KernelLowering &k, const Emitter &e,
+                           warp::LdmatrixOp op) {
   bool byRows = op.getOrder() == warp::MatrixOrder::Rows;
   int64_t num = op.getNum();
   // Bits 3 and 4 of the lane's number choose the matrix.
@@ -55,22 +59,49 @@ static Value ldmatrixAddress(KernelLowering &k, const Emitter &e,
     below = e.i32(0);
   if (num == 1 || (num == 2 && byRows))
     beside = e.i32(0);
-  Value laneRow = e.add(inMatrix, e.mul(below, e.i32(8)));
+  return {e.add(inMatrix, e.mul(below, e.i32(8))), beside};
+}
 
+/// The bytes that this place adds to an address, for buffers whose permutation
+/// repeats within 8 rows. Found at the kernel's start and taken through a
+/// shuffle, whose result ptxas keeps: the sum itself, a dozen cheap
+/// instructions, it computes anew in each round of a loop, behind a barrier,
+/// where all wait for the address.
+static Value laneBytes(KernelLowering &k, warp::LdmatrixOp op,
+                       tile::SharedLayout layout, int64_t bytes) {
+  Value &known = k.laneBytes[{layout.pitch * bytes, layout.rows, layout.period,
+                              int64_t(op.getNum()), int64_t(op.getOrder())}];
+  if (known)
+    return known;
+  OpBuilder start(op.getContext());
+  start.setInsertionPointAfterValue(k.laneId);
+  Emitter e(start, k.laneId.getLoc());
+  LanePlace lane = lanePlace(k, e, op);
+  Value pattern =
+      e.bitAnd(e.div(lane.row, e.i32(layout.rows)), e.i32(layout.period - 1));
+  Value sum = e.add(e.mul(lane.row, e.i32(layout.pitch * bytes)),
+                    e.mul(e.bitXor(lane.chunk, pattern), e.i32(16)));
+  return known = NVVM::ShflOp::create(start, e.loc, sum.getType(), e.i32(-1),
+                                      sum, k.laneId, e.i32(31),
+                                      NVVM::ShflKind::idx, UnitAttr());
+}
+
+static Value ldmatrixAddress(KernelLowering &k, const Emitter &e,
+                             warp::LdmatrixOp op) {
+  warp::BufferType type = op.getBuffer().getType();
+  int64_t bytes = warp::getElementBytes(type.getElementType());
+  tile::SharedLayout layout = warp::getSharedLayout(type);
   Value row = e.to32(op.getRow()), column = e.to32(op.getCol());
   Value base = k.buffers.lookup(op.getBuffer());
   if (8 % (layout.rows * layout.period) != 0) {
     // A permutation of more than 8 rows: the general form.
-    Value laneColumn = e.mul(beside, e.i32(layout.chunk));
+    LanePlace lane = lanePlace(k, e, op);
+    Value laneColumn = e.mul(lane.chunk, e.i32(layout.chunk));
     return sharedAddress(e, base, type,
-                         {e.add(row, laneRow), e.add(column, laneColumn)});
+                         {e.add(row, lane.row), e.add(column, laneColumn)});
   }
-  Value pattern =
-      e.bitAnd(e.div(laneRow, e.i32(layout.rows)), e.i32(layout.period - 1));
-  Value laneChunk = e.bitXor(beside, pattern);
-  Value lane = e.add(e.mul(laneRow, e.i32(layout.pitch * bytes)),
-                     e.mul(laneChunk, e.i32(16)));
-  Value start = laneBase(k, e, op, e.add(base, lane));
+  Value start =
+      laneBase(k, e, op, e.add(base, laneBytes(k, op, layout, bytes)));
   Value columnBytes = e.mul(column, e.i32(bytes));
   Value low = e.bitAnd(columnBytes, e.i32((layout.period - 1) * 16));
   Value high = e.sub(columnBytes, low);
