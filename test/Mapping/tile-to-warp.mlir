@@ -58,16 +58,21 @@ tile.program @scores sizes(%M) ins(%Q: bf16[M, 16], %K: bf16[M, 16]) outs(%L: f3
 #n_e = #tile.axes<"n", "e", in = #tile.shared<pitch = 32, chunk = 4, period = 8>>
 
 // The reduced axis is the shared tile's row, and in f32: element loads, and
-// three products of tf32 parts, the small ones first. Both warps hold the same
+// three products of tf32 parts, the small ones first and without infinities,
+// which beside a part that is 0 would make NaN. Both warps hold the same
 // rows of the left factor; each reads its own columns.
 // CHECK-LABEL: warp.kernel @product_0
 // CHECK-DAG: %[[WARP:.*]] = warp.warp_id
 // CHECK-DAG: %[[OWN:.*]] = arith.muli %[[WARP]], %c16
 // CHECK: %[[HIGH:.*]], %[[LOW:.*]] = warp.split_tf32 %{{.*}} : vector<4xf32>
+// CHECK: %[[SIZE:.*]] = math.absf %[[HIGH]]
+// CHECK: %[[INFINITE:.*]] = arith.cmpf oeq, %[[SIZE]]
+// CHECK: %[[FINITE:.*]] = arith.select %[[INFINITE]], %{{.*}}, %[[HIGH]]
 // CHECK: warp.load_shared {{.*}} -> f32
 // CHECK: %[[B:.*]], %[[BLOW:.*]] = warp.split_tf32 %{{.*}} : vector<2xf32>
-// CHECK: %[[C0:.*]] = warp.mma %[[LOW]], %[[B]],
-// CHECK: %[[C1:.*]] = warp.mma %[[HIGH]], %[[BLOW]], %[[C0]]
+// CHECK: %[[BFINITE:.*]] = arith.select %{{.*}}, %{{.*}}, %[[B]]
+// CHECK: %[[C0:.*]] = warp.mma %[[LOW]], %[[BFINITE]],
+// CHECK: %[[C1:.*]] = warp.mma %[[FINITE]], %[[BLOW]], %[[C0]]
 // CHECK: warp.mma %[[HIGH]], %[[B]], %[[C1]]
 // Two columns are stored at once, where both are declared inside.
 // CHECK: warp.store %{{.*}}, %O[%{{.*}}, %{{.*}}] {in_bounds = array<i1: false, true>} : vector<2xf32>
