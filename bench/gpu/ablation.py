@@ -24,10 +24,8 @@ import commands  # noqa: E402
 LENGTH, HEADS, HEAD_SIZES = 2048, 528, (64, 128)
 SKIP, GUARD = "tile-skip-masked-blocks", "tile-guard-softmax"
 NEITHER = f"--disable-pass={SKIP},{GUARD}"
-# Each warp leaves a sum for every element once a block of keys: the more keys, the better. At head size 128 more rows are
-# worth more: a program for each head has its keys from memory at every tile of rows.
-KEY_TILES = {64: "--tile=m=128,n=128", 128: "--tile=m=192,n=64"}
-SPLIT_K = ["--split=k", KEY_TILES, NEITHER]
+# Each warp leaves a sum for every element once a block of keys: the more keys, the better.
+SPLIT_K = ["--split=k", "--tile=m=128,n=128", NEITHER]
 
 # name, flags; `materialize` is the schedule of the source that keeps S and P in memory
 STEPS = (
@@ -58,8 +56,7 @@ def stem(number, d):
 
 def each_step():
     """(head size, number, name, flags) of all."""
-    return [(d, number, name, [flag[d] if isinstance(flag, dict) else flag for flag in flags])
-            for d in HEAD_SIZES for number, (name, flags) in enumerate(STEPS)]
+    return [(d, number, name, flags) for d in HEAD_SIZES for number, (name, flags) in enumerate(STEPS)]
 
 
 def compile_all(arguments):
