@@ -27,8 +27,8 @@
 //
 // calm is false at first: the first block finds the references. It stays false
 // while some row has none, so that calm says: each row that decides here has
-// one. (Without that, a row hidden so far would be taken relative to 0, and
-// scores far below 0 would come out as no weight at all.) And it stays false
+// one. (Without that, a row hidden so far would have s - -inf for exponents,
+// which vote no: right, but both sides would be computed.) And it stays false
 // while maxima grow beyond what the vote lets pass, so that data which grow in
 // every block do not pay for both sides.
 //
@@ -85,11 +85,14 @@ public:
   }
 
   /// With the references that the loop carries: no maximum, nothing is
-  /// rescaled.
+  /// rescaled. Every row has one (see above): tile.ref has nothing to replace.
   void keepReferences() {
     for (const GuardedReference &reference : step.references) {
       RunningMaximum maximum = reference.maximum;
       mapping.map(maximum.next.getResult(), maximum.carried());
+      for (Operation *user : maximum.next->getUsers())
+        if (isa<tile::RefOp>(user))
+          mapping.map(user->getResult(0), maximum.carried());
     }
     ones = step.rescales;
     for (Operation *op : step.step)

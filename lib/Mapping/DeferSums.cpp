@@ -38,7 +38,8 @@ namespace {
 //
 // so it is the sum over lanes of parts that follow the same recurrence with t
 // in place of its sum. c = exp(old - new maximum) is such a factor. A choice
-// between two such forms, by a condition that is the same in all lanes, is one.
+// between two such forms, by a condition that is the same in all lanes, is one,
+// and so are registers of such forms, put together or taken apart.
 class Recurrence {
 public:
   Recurrence(scf::ForOp loop, unsigned number)
@@ -78,7 +79,8 @@ bool Recurrence::isLinear(Value value) {
     return true;
   Operation *op = value.getDefiningOp();
   if (!op || !loop->isProperAncestor(op) ||
-      !isa<arith::AddFOp, arith::MulFOp, scf::IfOp>(op))
+      !isa<arith::AddFOp, arith::MulFOp, scf::IfOp, vector::ShuffleOp,
+           vector::ExtractStridedSliceOp, vector::InsertStridedSliceOp>(op))
     return false;
   auto enter = [&](OpOperand &operand) {
     if (std::optional<LaneSum> sum = matchLaneSum(operand.get())) {
@@ -99,7 +101,8 @@ bool Recurrence::isLinear(Value value) {
     // Of a product the other factor is looked at when the masks are known.
     if (isa<arith::MulFOp>(op))
       return isLinear(op->getOperand(0)) || isLinear(op->getOperand(1));
-    return enter(op->getOpOperand(0)) && enter(op->getOpOperand(1));
+    // Registers taken apart or put together: all in one way.
+    return llvm::all_of(op->getOpOperands(), enter);
   };
   return isForm() && inner.insert(value);
 }

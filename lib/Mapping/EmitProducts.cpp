@@ -61,6 +61,7 @@ private:
   Value emitSplit(ArrayRef<tile::Digit> over);
   Value assemble(ArrayRef<Value> blocks, ArrayRef<int64_t> firsts);
 
+  SmallVector<int64_t> orderSteps();
   Value leftStep(int64_t rowBlock, int64_t step);
   SmallVector<Value> rightStep(Value columnPart, int64_t block, int64_t step);
   Value readElements(const SharedFactor &factor, Value row, int64_t rowOffset,
@@ -324,11 +325,27 @@ Value ProductEmitter::multiply(const Operand &a, const Operand &b, Value c) {
   return warp::MmaOp::create(builder, loc, a.high, b.high, c);
 }
 
+/// Steps along k, which lie in a row of both factors: those first whose chunks
+/// are permuted alike, for they differ by a constant and share an address.
+SmallVector<int64_t> ProductEmitter::orderSteps() {
+  int64_t apart = steps;
+  if (leftShared.buffer && leftShared.reducedIsLast && right.reducedIsLast) {
+    tile::SharedLayout layout =
+        warp::getSharedLayout(cast<warp::BufferType>(right.buffer.getType()));
+    apart = std::max<int64_t>(layout.period * layout.chunk / depth, 1);
+  }
+  SmallVector<int64_t> result;
+  for (int64_t first = 0; first < std::min(apart, steps); ++first)
+    for (int64_t step = first; step < steps; step += apart)
+      result.push_back(step);
+  return result;
+}
+
 /// Adds the products of `rowBlocks` row blocks from `rowBlock` on with the
 /// columns that start at `columnPart` to `blocks`.
 void ProductEmitter::emitSteps(int64_t rowBlock, int64_t rowBlocks,
                                Value columnPart, SmallVector<Value> &blocks) {
-  for (int64_t step = 0; step < steps; ++step) {
+  for (int64_t step : orderSteps()) {
     SmallVector<Operand> a;
     for (int64_t row = 0; row < rowBlocks; ++row)
       a.push_back(split(leftStep(rowBlock + row, step)));

@@ -58,10 +58,9 @@ Value WarpEmitter::combineAll(attn::ReduceKind kind,
 
 LogicalResult WarpEmitter::emitReduce(tile::ReduceOp reduce) {
   RankedTensorType type = reduce.getOperand().getType();
-  auto fragment = tile::getFragment(type);
-  if (!fragment)
+  if (!tile::getFragment(type))
     return reduce.emitError("expected an operand in registers, got ") << type;
-  tile::Layout layout = fragment.getLayout();
+  tile::Layout layout = layoutOf(type);
   SmallVector<unsigned> kept;
   SmallVector<tile::Digit> dropped;
   for (auto [i, axis] : llvm::enumerate(tile::getAxes(type)))

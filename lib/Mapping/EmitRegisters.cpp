@@ -78,8 +78,7 @@ static SmallVector<unsigned> positionsIn(Type whole, Type part) {
 }
 
 LogicalResult WarpEmitter::emitBroadcast(tile::BroadcastOp broadcast) {
-  auto fragment = tile::getFragment(broadcast.getType());
-  if (!fragment)
+  if (!tile::getFragment(broadcast.getType()))
     return broadcast.emitError("expected a broadcast in registers, got ")
            << broadcast.getType();
   auto type = cast<VectorType>(convertType(broadcast.getType()));
@@ -90,9 +89,9 @@ LogicalResult WarpEmitter::emitBroadcast(tile::BroadcastOp broadcast) {
     return success();
   }
   // Each register takes the operand's of the same position on its axes.
-  tile::Layout fromLayout = tile::getFragment(from).getLayout();
+  tile::Layout fromLayout = layoutOf(from);
   SmallVector<unsigned> axes = positionsIn(broadcast.getType(), from);
-  tile::Layout layout = fragment.getLayout();
+  tile::Layout layout = layoutOf(broadcast.getType());
   assert(isRenaming(fromLayout, layout.permute(axes)) &&
          "tile.broadcast's verifier lets slices of the result's layout pass");
   SmallVector<int64_t> registers;

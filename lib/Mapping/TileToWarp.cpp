@@ -113,6 +113,10 @@ LogicalResult WarpEmitter::emitFor(scf::ForOp loop) {
 }
 
 LogicalResult WarpEmitter::emitIf(scf::IfOp branch) {
+  if (emittedBranches.contains(branch))
+    return success();
+  if (std::optional<LogicalResult> emitted = emitByBlocks(branch))
+    return *emitted;
   SmallVector<Type> types;
   for (Type type : branch.getResultTypes())
     types.push_back(convertType(type));
@@ -201,8 +205,8 @@ LogicalResult WarpEmitter::emitElementwise(Operation *op) {
 //===----------------------------------------------------------------------===//
 
 Type WarpEmitter::convertType(Type type) {
-  if (tile::FragmentAttr fragment = tile::getFragment(type))
-    return VectorType::get({fragment.getLayout().registers()},
+  if (tile::getFragment(type))
+    return VectorType::get({layoutOf(type).registers()},
                            tile::getElementType(type));
   if (tile::SharedAttr shared = tile::getShared(type))
     return warp::BufferType::get(type.getContext(),

@@ -1,5 +1,4 @@
-//===- WarpEmitter.h - one kernel's tiles as registers and buffers -*- C++
-//-*-===//
+//===- WarpEmitter.h - a kernel's tiles as registers and buffers *- C++ -*-===//
 //
 // Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -48,6 +47,15 @@ private:
   mlir::LogicalResult emitPoison(mlir::ub::PoisonOp poison);
   mlir::LogicalResult emitRef(tile::RefOp ref);
   mlir::LogicalResult moveRegion(mlir::Block &from, mlir::Block &to);
+
+  // EmitDecisions.cpp: branches on votes, one block of rows after the other.
+  /// Emits `first` and the branches that its decision takes; nothing where
+  /// there are no blocks to tell apart.
+  std::optional<mlir::LogicalResult> emitByBlocks(mlir::scf::IfOp first);
+  mlir::Value joinBlocks(mlir::Type type, mlir::StringAttr axis,
+                         llvm::ArrayRef<mlir::Value> parts);
+  /// The layout of a tile in registers, of the block that is being emitted.
+  tile::Layout layoutOf(mlir::Type type);
 
   // EmitRegisters.cpp: moves that stay within a thread.
   mlir::LogicalResult emitIndex(tile::IndexOp index);
@@ -152,6 +160,9 @@ private:
   mlir::Operation *lastAtTop = nullptr;
   mlir::Value lane, warp;
   llvm::StringMap<mlir::Value> threadParts;
+  /// While a decision is emitted for one block of rows: their axis.
+  mlir::StringAttr decidingAxis;
+  llvm::DenseSet<mlir::Operation *> emittedBranches;
 };
 
 /// Whether each 16 x 8 block of a tile is held as matrix instructions leave it:

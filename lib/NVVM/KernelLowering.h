@@ -114,6 +114,9 @@ struct KernelLowering {
   /// Of ldmatrix: what a lane adds to an address, by the buffer's layout and
   /// the form of the load.
   std::map<std::array<int64_t, 5>, mlir::Value> laneBytes;
+  /// The thread's number, read anew before a loop for what its copies compute
+  /// from it: or a later loop's parts would be kept through an earlier one.
+  llvm::DenseMap<mlir::Operation *, mlir::Value> loopThreads;
   mlir::Value threadId; ///< i32
   mlir::Value laneId;   ///< i32
   mlir::Value warpId;   ///< i32, the same register in all lanes

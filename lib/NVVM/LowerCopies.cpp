@@ -97,6 +97,37 @@ static Value hide(const Emitter &e, Operation *op, Value value) {
       .front();
 }
 
+/// The thread's number as the loop around `op` reads it.
+static Value threadOf(KernelLowering &k, Operation *op) {
+  auto loop = op->getParentOfType<scf::ForOp>();
+  if (!loop)
+    return k.threadId;
+  Value &known = k.loopThreads[loop];
+  if (!known) {
+    OpBuilder b(loop);
+    known = Emitter(b, op->getLoc())
+                .ptx("mov.u32 $0, %tid.x;", "=r", b.getI32Type(), {},
+                     /*sideEffects=*/true)
+                .front();
+  }
+  return known;
+}
+
+/// Where a copy's window starts. If that is the same in each iteration, it is
+/// hidden, for one address would be kept beside that of the loop's own copy.
+static SmallVector<Value> windowStart(const Emitter &e, warp::CopyAsyncOp op) {
+  SmallVector<Value> result(op.getIndices());
+  auto loop = op->getParentOfType<scf::ForOp>();
+  if (!loop || op.getBuffer().getType().getRank() != 2)
+    return result;
+  Value &row = result[op.getDims()[0]];
+  if (llvm::all_of(op.getIndices(),
+                   [&](Value x) { return loop.isDefinedOutsideOfLoop(x); }))
+    row = arith::IndexCastOp::create(e.b, e.loc, e.b.getIndexType(),
+                                     hide(e, op, e.to32(row)));
+  return result;
+}
+
 static void lowerChunks(KernelLowering &k, warp::CopyAsyncOp op) {
   OpBuilder b(op);
   Emitter e(b, op.getLoc());
@@ -113,15 +144,16 @@ static void lowerChunks(KernelLowering &k, warp::CopyAsyncOp op) {
   // threads, it has several.
   int64_t rowsAtOnce = std::max<int64_t>(threads / chunks, 1);
   int64_t active = chunks <= threads ? rowsAtOnce * chunks : threads;
-  Value myRow = e.div(k.threadId, e.i32(chunks));
-  Value myChunk = e.rem(k.threadId, e.i32(chunks));
+  Value thread = threadOf(k, op);
+  Value myRow = e.div(thread, e.i32(chunks));
+  Value myChunk = e.rem(thread, e.i32(chunks));
   if (chunks > threads) {
     myRow = e.i32(0);
-    myChunk = k.threadId;
+    myChunk = thread;
   }
   Value isActive;
   if (active < threads)
-    isActive = e.less(k.threadId, e.i32(active));
+    isActive = e.less(thread, e.i32(active));
 
   int64_t lastDim = op.getDims().back();
   int64_t rowDim = hasRows ? op.getDims()[0] : -1;
@@ -131,7 +163,7 @@ static void lowerChunks(KernelLowering &k, warp::CopyAsyncOp op) {
   rowsInside.count = hide(e, op, rowsInside.count);
   Value elsewhere = insideElsewhere(e, tensor, op);
   // The window's first element; it may lie outside, and is then not read.
-  Value window = globalAddress(e, tensor, op.getIndices());
+  Value window = globalAddress(e, tensor, windowStart(e, op));
   Value base = k.buffers.lookup(op.getBuffer());
 
   for (int64_t step = 0; step * threads < chunks; ++step) {
@@ -165,6 +197,7 @@ static void lowerChunks(KernelLowering &k, warp::CopyAsyncOp op) {
     if (isRegular)
       myPlace = hide(e, op,
                      sharedAddress(e, base, buffer, ValueRange{myRow, column}));
+    Value countedRow = rowsInside.count ? hide(e, op, myRow) : myRow;
     Value rowStep =
         hasRows ? e.mul(tensor.strides[rowDim], e.index(rowsAtOnce)) : Value();
     for (int64_t first = 0; first < rows; first += rowsAtOnce) {
@@ -172,7 +205,8 @@ static void lowerChunks(KernelLowering &k, warp::CopyAsyncOp op) {
       Value predicate = columnExists;
       if (first + rowsAtOnce > rows)
         predicate = both(e, predicate, e.less(row, e.i32(rows)));
-      Value read = both(e, elsewhere, rowsInside.has(e, row));
+      Value counted = first ? e.add(countedRow, e.i32(first)) : countedRow;
+      Value read = both(e, elsewhere, rowsInside.has(e, counted));
       Value size = columnBytes;
       if (read)
         size = e.select(read, columnBytes ? columnBytes : e.i32(16), e.i32(0));

@@ -142,3 +142,21 @@ def NVVMExpandMath : Pass<"nvvm-expand-math"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
     "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
 }
+
+def NVVMThreadBranches : Pass<"nvvm-thread-branches"> {
+  let summary = "goes straight to a side that is known to be taken";
+  let description = [{
+    Where the guard has speculated nothing, its decision is known. Going to the
+    classical step at once, the loop keeps no registers for probabilities that
+    are not there.
+
+    ```mlir
+    cf.br ^decide(%poison, %false : f32, i1)
+    ^decide(%p: f32, %ok: i1):
+      cf.cond_br %ok, ^fast, ^slow
+    // becomes
+    cf.br ^slow
+    ```
+  }];
+  let dependentDialects = ["::mlir::cf::ControlFlowDialect"];
+}

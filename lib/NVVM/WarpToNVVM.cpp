@@ -17,6 +17,7 @@
 #include "KernelLowering.h"
 #include "attentile/NVVM/Passes.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace attentile {
 #define GEN_PASS_DEF_WARPTONVVM
@@ -62,6 +63,30 @@ LogicalResult checkKernel(warp::KernelOp kernel) {
   return failure(result.wasInterrupted());
 }
 
+/// Pairs that are rounded on a side of a branch are rounded there for the
+/// registers that saves; LLVM would move what both sides do behind it.
+void keepRounding(arith::TruncFOp op) {
+  auto type = dyn_cast<VectorType>(op.getType());
+  if (!type ||
+      !type.getElementType().isF16() == !type.getElementType().isBF16() ||
+      !op->getParentOfType<scf::IfOp>())
+    return;
+  OpBuilder builder(op);
+  nvvm::Emitter e(builder, op.getLoc());
+  SmallVector<Value> halves;
+  for (int64_t half : {1, 0}) // the high one first
+    halves.push_back(
+        vector::ExtractOp::create(builder, op.getLoc(), op.getIn(), half));
+  Value word =
+      e.ptx(type.getElementType().isF16() ? "cvt.rn.f16x2.f32 $0, $1, $2;"
+                                          : "cvt.rn.bf16x2.f32 $0, $1, $2;",
+            "=r,f,f", builder.getI32Type(), halves)
+          .front();
+  op.replaceAllUsesWith(
+      Value(LLVM::BitcastOp::create(builder, op.getLoc(), type, word)));
+  op.erase();
+}
+
 void lowerKernel(warp::KernelOp kernel, OpBuilder &builder) {
   nvvm::KernelLowering lowering(kernel);
   LLVM::LLVMFuncOp function = nvvm::createKernelFunction(lowering, builder);
@@ -78,6 +103,7 @@ void lowerKernel(warp::KernelOp kernel, OpBuilder &builder) {
   // Kept until here: accesses name them.
   for (Operation *op : llvm::reverse(buffers))
     op->erase();
+  function.walk([](arith::TruncFOp op) { keepRounding(op); });
   // A product and a sum may be one instruction: what the source computes is
   // real arithmetic, and its bound has both roundings.
   auto contract = arith::FastMathFlagsAttr::get(builder.getContext(),

@@ -52,6 +52,8 @@ struct KernelCase {
   std::string fusion = "normalize=late";
   std::string loops = ""; // passes behind those of tiles
   std::string schedule = "";
+  /// Scores of every other 16 rows grow from key to key.
+  bool growing = false;
 };
 
 std::string readExample(llvm::StringRef name) {
@@ -96,11 +98,34 @@ Values drawRounded(TileFile &file, int64_t D, double cap = 50) {
   return values;
 }
 
+/// Every other 16 rows see scores that grow to about 60, the rest none
+/// beyond 1.
+void growScores(TileFile &file, Values &values) {
+  attn::SignatureOpInterface head = file.program();
+  for (BlockArgument in : head.getInArgs()) {
+    std::string name = head.nameOf(in).str();
+    if (name != "Q" && name != "K")
+      continue;
+    HostTensor &tensor = values.at(name);
+    int64_t columns = tensor.shape.back(), rows = tensor.shape[2];
+    for (auto [i, x] : llvm::enumerate(tensor.data)) {
+      int64_t row = int64_t(i) / columns % rows;
+      double factor =
+          name == "K" ? 1 + 0.2 * double(row) : (row / 16 % 2 ? 0.02 : 3);
+      x = roundTo(tile::getElementType(in.getType()),
+                  factor * (name == "K" ? std::fabs(x) : x));
+    }
+  }
+}
+
 void expectSame(const KernelCase &run) {
   SCOPED_TRACE(std::string(run.example) + " " + run.type + " " + run.tiles +
                " " + run.partition + run.behind);
   TileFile file = compile(run);
-  Values expected = drawRounded(file, run.D, run.cap), got = expected;
+  Values expected = drawRounded(file, run.D, run.cap);
+  if (run.growing)
+    growScores(file, expected);
+  Values got = expected;
   ASSERT_TRUE(interpret(file.program(), expected));
   ASSERT_TRUE(file.run(format(kToWarps, run.partition) + run.behind));
   ASSERT_TRUE(interpretWarps(file.program(), got));
@@ -211,6 +236,22 @@ TEST(TileToWarp, guardedSoftmax) {
   expectSame(split);
   split.tiles = "tile-sizes=m=128,n=32";
   expectSame(split);
+}
+
+/// Rows of a warp that decide apart: some take new references, some keep
+/// theirs.
+TEST(TileToWarp, blocksOfRowsDecideApart) {
+  for (const char *type : {"bf16", "f32"})
+    for (const char *example :
+         {"01-attention", "02-causal", "08-two-softmaxes"})
+      for (bool growing : {false, true}) {
+        KernelCase run{example, type, 16, 32, "tile-sizes=m=128,n=16"};
+        run.behind = ",warp-defer-sums,warp-pipeline-copies,"
+                     "warp-allocate-shared";
+        run.guard = true;
+        run.growing = growing;
+        expectSame(run);
+      }
 }
 
 TEST(DeferSums, lanesMeetAfterTheLoop) {
