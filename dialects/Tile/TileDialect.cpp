@@ -89,7 +89,12 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
   }
   if (name == getWarpsAttrHelper().getName())
     return onKernel(isa<WarpsAttr>(value), "#tile.warps<...>");
-  // It stays with a kernel through the levels below.
+  // These stay with a kernel through the levels below.
+  if (name == "tile.common_bytes") {
+    auto bytes = dyn_cast<IntegerAttr>(value);
+    return verify(op->getName().stripDialect() == "kernel", "a kernel",
+                  bytes && bytes.getInt() > 0, "a positive number");
+  }
   if (name == getResourcesAttrHelper().getName())
     return verify(op->getName().stripDialect() == "kernel", "a kernel",
                   isa<ResourcesAttr>(value), "#tile.resources<...>");

@@ -7,10 +7,23 @@
 //
 // Does: where the end of a loop grows along the grid's last axis, the programs
 // of that axis run from its end on, so that what starts last is short. Expects:
-// tile.kernel with loop bounds. Leaves: the same programs under other numbers.
-// Does not handle: bounds that are not monotone in the coordinate; those stay.
+// tile.kernel with loop bounds. Leaves: the same programs under other numbers,
+// `tile.common_bytes`. Does not handle: bounds that are not monotone in the
+// coordinate; those stay.
 //
 //===----------------------------------------------------------------------===//
+//
+// One head's programs, longest first, one head after the other: what starts
+// last is short, but of the last head alone, and the longest of the heads just
+// before it still run. All heads' longest first, then all heads' next ones:
+// nothing runs on alone, but keys and values of all heads are read again and
+// again from memory. So the heads go in sections of as many as have their keys
+// and values in the L2 cache together, and within a section the longest of all
+// heads come first. How long keys are is known at run time only: a kernel
+// carries how many bytes its programs along the last axis read in common, for
+// each of them, and where a block's number becomes its coordinates the sections
+// follow from that (warp-to-nvvm).
+//
 
 #include "Tile/Tile.h"
 #include "attentile/Loops/Passes.h"
@@ -82,6 +95,40 @@ Trend Trends::find(Operation *op) {
   return Trend::Unknown;
 }
 
+/// Bytes that a loop loads for each position of its axis.
+int64_t bytesPerPosition(scf::ForOp loop) {
+  APInt step;
+  if (!matchPattern(loop.getStep(), m_ConstantInt(&step)))
+    return 0;
+  int64_t bytes = 0;
+  for (auto load : loop.getBody()->getOps<tile::LoadOp>()) {
+    auto type = dyn_cast<RankedTensorType>(load.getType());
+    bool moves = llvm::any_of(load->getOperands(), [&](Value operand) {
+      auto index = operand.getDefiningOp<tile::IndexOp>();
+      return index && index.getBase() == loop.getInductionVar();
+    });
+    if (moves && type && type.getElementType().isIntOrFloat())
+      bytes += type.getNumElements() *
+               llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  }
+  return bytes / step.getSExtValue();
+}
+
+/// What each program along the last axis adds to what the loops read, if their
+/// axis is as long as the programs' rows are many.
+int64_t commonBytes(tile::KernelOp kernel, BlockArgument id) {
+  int64_t rows = 1, bytes = 0;
+  for (Operation *user : id.getUsers()) {
+    APInt factor;
+    if (isa<arith::MulIOp>(user) &&
+        matchPattern(user->getOperand(1), m_ConstantInt(&factor)))
+      rows = std::max(rows, factor.getSExtValue());
+  }
+  for (auto loop : kernel.getBody().getOps<scf::ForOp>())
+    bytes = std::max(bytes, bytesPerPosition(loop));
+  return rows * bytes;
+}
+
 void order(tile::KernelOp kernel) {
   if (kernel.getBounds().empty())
     return;
@@ -96,6 +143,8 @@ void order(tile::KernelOp kernel) {
     return;
   OpBuilder builder = OpBuilder::atBlockBegin(&body);
   Location loc = kernel.getLoc();
+  if (int64_t bytes = commonBytes(kernel, id))
+    kernel->setAttr("tile.common_bytes", builder.getI64IntegerAttr(bytes));
   Value one = arith::ConstantIndexOp::create(builder, loc, 1);
   Value last =
       arith::SubIOp::create(builder, loc, kernel.getBounds().back(), one);

@@ -189,6 +189,23 @@ func.func @vote_type(%x: tensor<4xindex, #m>) {
 
 // -----
 
+func.func @common_place(%a: index) {
+  // expected-error @below {{expected 'tile.common_bytes' on a kernel only}}
+  scf.for %i = %a to %a step %a {
+  } {tile.common_bytes = 64 : i64}
+  return
+}
+
+// -----
+
+tile.program @common_form sizes() ins() outs() {
+  // expected-error @below {{expected 'tile.common_bytes' to be a positive number, got 0 : i64}}
+  tile.kernel @k grid() attributes {tile.common_bytes = 0 : i64} {
+  }
+}
+
+// -----
+
 func.func @unknown(%a: index) {
   // expected-error @below {{unknown attribute 'tile.order'}}
   scf.for %i = %a to %a step %a {

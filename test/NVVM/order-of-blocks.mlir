@@ -1,0 +1,29 @@
+// RUN: attentile-opt %s --nvvm-lower-to-llvm | FileCheck %s
+
+// Heads go in sections of as many as 32 MB hold, at least one: of 64 KB a program here. Within a section the last
+// coordinate varies slowest.
+// CHECK-LABEL: llvm.func @sections_0
+// CHECK: %[[NUMBER:.*]] = nvvm.read.ptx.sreg.ctaid.x
+// CHECK: %[[FITS:.*]] = llvm.udiv
+// CHECK: %[[LEAST:.*]] = llvm.intr.umax(%[[FITS]],
+// CHECK: %[[SIZE:.*]] = llvm.intr.umin(%[[LEAST]],
+// CHECK: %[[PROGRAMS:.*]] = llvm.mul %[[SIZE]],
+// CHECK: llvm.udiv %[[NUMBER]], %[[PROGRAMS]]
+tile.program @sections sizes(%B, %H, %M) ins(%X: f32[B, H, M]) outs(%Y: f32[B, H, M]) {
+  warp.kernel @sections_0 grid(%b < %B, %h < %H, %i < %M) warps(1) attributes {tile.common_bytes = 65536 : i64} {
+    %x = warp.load %X[%b, %h, %i] {in_bounds = array<i1: true, true, true>} : tensor<?x?x?xf32> -> f32
+    warp.store %x, %Y[%b, %h, %i] {in_bounds = array<i1: true, true, true>} : f32, tensor<?x?x?xf32>
+  }
+}
+
+// Else the last varies fastest.
+// CHECK-LABEL: llvm.func @plain_0
+// CHECK: %[[NUMBER:.*]] = nvvm.read.ptx.sreg.ctaid.x
+// CHECK-NOT: llvm.intr.umax
+// CHECK: llvm.urem %[[NUMBER]],
+tile.program @plain sizes(%B, %M) ins(%X: f32[B, M]) outs(%Y: f32[B, M]) {
+  warp.kernel @plain_0 grid(%b < %B, %i < %M) warps(1) {
+    %x = warp.load %X[%b, %i] {in_bounds = array<i1: true, true>} : tensor<?x?xf32> -> f32
+    warp.store %x, %Y[%b, %i] {in_bounds = array<i1: true, true>} : f32, tensor<?x?xf32>
+  }
+}
