@@ -102,7 +102,7 @@ void GpuModel::addFactor(Value factor, bool isLeft, int64_t bytes) {
     lefts.push_back({own, bytes, 1});
   // Scores, rounded for the next product; f32 ones take the scores' place.
   if (!isLoaded && isLeft && bytes < 4)
-    others.push_back({own, bytes, 1});
+    rounded.push_back({own, bytes, 1});
 }
 
 void GpuModel::addProduct(attn::ReduceOp reduction, Value lhs, Value rhs) {
@@ -163,6 +163,9 @@ GpuUse GpuModel::use(const llvm::DenseMap<Value, int64_t> &sizes,
       rowAxis ? llvm::divideCeil(sizes.lookup(rowAxis), 16 * rowWarps) : 0;
   result.registers = carried / result.columnWarps + count(scores) +
                      count(others) + (keepLeft ? count(lefts) : 0) +
+                     // 16 rows at a time; those after them take the place of
+                     // scores that have been.
+                     count(rounded) / std::max<int64_t>(rowBlocks, 1) +
                      kRegistersPerRowBlock * rowBlocks + kOtherRegisters +
                      (productBytes == 4 ? kSplitRegisters : 0);
 

@@ -26,7 +26,7 @@ namespace {
 constexpr int64_t kGranularity = 16;
 
 /// Predicted registers above which some spill; the prediction may be 15 % low.
-constexpr int64_t kRegisterLimit = 244;
+constexpr int64_t kRegisterLimit = 256;
 
 /// Split-K: warps that share out the keys, as tile-partition-warps does.
 constexpr int64_t kKeyWarps = 4;

@@ -25,13 +25,14 @@ struct GpuUse {
 ///
 /// A thread holds, of 32 lanes times the warps over the rows: the sums that a
 /// loop carries (twice where a formula has two softmaxes, whose sums are
-/// carried apart), the scores of one step, these again rounded for the next
-/// product, left factors that stay, what else is read over two axes; 8 for the
-/// statistics of each 16 rows, and what addresses and operands on their way
-/// take. Measured kernels are within 15 % (d 64, 4 x 32 rows, 64 keys: 240 for
-/// 242; d 128, 4 x 16, 128 keys: 232 for 242; d 128, 4 x 16, 64 keys: 184 for
-/// 168). Shared memory is that of every loaded factor, rows swizzled or padded;
-/// buffers that are not needed at the same time may later share some of it.
+/// carried apart), the scores of one step, 16 rows of these again rounded for
+/// the next product, left factors that stay, what else is read over two axes; 8
+/// for the statistics of each 16 rows, and what addresses and operands on their
+/// way take. Measured kernels are within 15 % (d 64, 4 x 32 rows, 64 keys: 240
+/// for 242; d 128, 4 x 16, 128 keys: 232 for 242; d 128, 4 x 16, 64 keys: 184
+/// for 168). Shared memory is that of every loaded factor, rows swizzled or
+/// padded; buffers that are not needed at the same time may later share some of
+/// it.
 class GpuModel {
 public:
   GpuModel(attn::GridOp grid, attn::AxesAnalysis &axes);
@@ -72,7 +73,7 @@ private:
   mlir::Value rowAxis;
   int64_t productBytes = 0, leastBytes = 4;
   llvm::SmallVector<mlir::Value> order; ///< tile, loop, whole axes
-  llvm::SmallVector<Held> accumulators, scores, lefts, others;
+  llvm::SmallVector<Held> accumulators, scores, rounded, lefts, others;
   llvm::SmallVector<Shared> factors;
   llvm::SmallDenseSet<mlir::Value> known;
 };

@@ -48,7 +48,7 @@ static constexpr Row rows[] = {
     {0, 1 << 30, 16, 4, 64, 64, false},
     // f16, bf16
     {2, 64, 32, 4, 64, 64, false},
-    {2, 128, 32, 4, 32, 32, false},
+    {2, 128, 32, 4, 64, 32, false},
     {2, 256, 16, 4, 64, 64, false},
     {2, 1 << 30, 16, 4, 32, 16, false},
     // f32: three products of tf32 parts

@@ -6,8 +6,8 @@
 // A head size of 72 is padded to 80; the store drops what is beyond. Two blocks
 // fit multiprocessors of 100 KB too. A size that is asked for stays, and the
 // rest fits itself to it.
-// LARGE: tile.resources = #tile.resources<warps = 4, stages = 1, registers = {{[0-9]+}}, shared = 33792, blocks = 2, keep_left = false>
-// LARGE: tile.dot {{.*}} : tensor<128x80xbf16, #m_d>, tensor<32x80xbf16, #n_d> -> tensor<128x32xf32, #m_n>
+// LARGE: tile.resources = #tile.resources<warps = 4, stages = 1, registers = {{[0-9]+}}, shared = 45056, blocks = 2, keep_left = false>
+// LARGE: tile.dot {{.*}} : tensor<128x80xbf16, #m_d>, tensor<64x80xbf16, #n_d> -> tensor<128x64xf32, #m_n>
 // LARGE: tile.store {{.*}} : tensor<128x80xf32, #m_e>, tensor<?x72xf32>
 // SMALL: tile.resources = #tile.resources<warps = 4, stages = 1, registers = {{[0-9]+}}, shared = 33792, blocks = 2, keep_left = false>
 // SMALL: tile.dot {{.*}} : tensor<128x80xbf16, #m_d>, tensor<32x80xbf16, #n_d> -> tensor<128x32xf32, #m_n>
