@@ -22,6 +22,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/Twine.h"
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,8 +34,8 @@ class raw_ostream;
 
 namespace attentile {
 
-/// A half-open range of byte offsets in one source file. Trivial on purpose: it
-/// is a member of the parser's union of semantic values.
+/// A half-open range of byte offsets in a source file and what it imports.
+/// Trivial on purpose: it is a member of the parser's union of semantic values.
 struct SourceRange {
   uint32_t begin;
   uint32_t end;
@@ -47,34 +48,51 @@ struct LineColumn {
   unsigned column;
 };
 
-/// A source text and its name. Ranges, names in the syntax tree and
-/// diagnostics point into it, so it must outlive them and is not copied.
+/// A source file: its text, and the texts that it imports. One space of offsets
+/// spans them all, the file's own text first, so that a range says by itself
+/// which text it lies in. Ranges, names in the syntax tree and diagnostics
+/// point into it, so it must outlive them and is not copied.
 class SourceFile {
 public:
-  SourceFile(std::string name, std::string text)
-      : fileName(std::move(name)), contents(std::move(text)) {}
+  SourceFile(std::string name, std::string text);
   SourceFile(const SourceFile &) = delete;
   SourceFile &operator=(const SourceFile &) = delete;
 
-  llvm::StringRef name() const { return fileName; }
-  llvm::StringRef text() const { return contents; }
+  /// Name and text of the file itself.
+  llvm::StringRef name() const { return parts.front().name; }
+  llvm::StringRef text() const { return parts.front().text; }
 
-  /// The text of a range, clipped to the file.
+  /// Adds an imported text behind those that are there; its number.
+  unsigned import(std::string name, std::string text);
+
+  /// The texts by number; 0 is the file itself.
+  unsigned count() const { return parts.size(); }
+  llvm::StringRef name(unsigned part) const { return parts[part].name; }
+  llvm::StringRef text(unsigned part) const { return parts[part].text; }
+  /// The offset of a text's first byte, and the number of the text that holds
+  /// an offset; one past a text's end belongs to it.
+  uint32_t begin(unsigned part) const { return parts[part].begin; }
+  unsigned partAt(uint32_t offset) const;
+
+  /// The text of a range, clipped to the text that it begins in.
   llvm::StringRef text(SourceRange range) const;
 
-  /// Line and column of a byte offset; one past the end is allowed.
+  /// Line and column of an offset in its text.
   LineColumn lineColumn(uint32_t offset) const;
 
   /// The text of the line that holds `offset`, without its line end.
   llvm::StringRef lineAt(uint32_t offset) const;
 
 private:
-  /// Offset of the first byte of each line, computed when first asked for.
-  const std::vector<uint32_t> &lineStarts() const;
+  struct Part {
+    std::string name, text;
+    uint32_t begin;
+    /// Where in the text each line begins, found when first asked for.
+    mutable std::vector<uint32_t> lines;
+  };
+  const std::vector<uint32_t> &linesOf(const Part &part) const;
 
-  std::string fileName;
-  std::string contents;
-  mutable std::vector<uint32_t> starts;
+  std::deque<Part> parts; // never moved: names are slices of the texts
 };
 
 enum class Severity : uint8_t { Error, Warning };

@@ -9,7 +9,7 @@
 //
 //   SourceFile file(name, text);
 //   Diagnostics diagnostics;
-//   SyntaxTree tree = parse(file, diagnostics);
+//   SyntaxTree tree = parse(file, diagnostics, findBesideOrInLibrary);
 //   Bindings bindings;                       // --bind D=128,T=bf16,window=256
 //   bindings.add("D=128,T=bf16", diagnostics);
 //   auto kernel = check(tree, bindings, options, diagnostics);
@@ -26,6 +26,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/Error.h"
 #include <memory>
 
 namespace attentile {
@@ -41,7 +42,8 @@ inline llvm::StringRef spelling(ElementType type) { return nameOf(type); }
 // Parsing
 //===----------------------------------------------------------------------===//
 
-/// A parsed file. The SourceFile it was parsed from must outlive it.
+/// A parsed file with what it imports. The SourceFile it was parsed from must
+/// outlive it.
 class SyntaxTree {
 public:
   struct Impl;
@@ -64,9 +66,28 @@ private:
   std::unique_ptr<Impl> pimpl;
 };
 
-/// Parses a file. On an error the tree may be incomplete: ask `diagnostics`
-/// before going on.
-SyntaxTree parse(const SourceFile &file, Diagnostics &diagnostics);
+/// What an import names. Files of one name are one file.
+struct ImportedFile {
+  std::string name; ///< as diagnostics print it
+  std::string text;
+};
+
+/// Finds what `path` means in an import that stands in the file `from`. The
+/// error says where it was looked for.
+using FindImport = llvm::function_ref<llvm::Expected<ImportedFile>(
+    llvm::StringRef path, llvm::StringRef from)>;
+
+/// Only the library that is part of the compiler.
+llvm::Expected<ImportedFile> findInLibrary(llvm::StringRef path,
+                                           llvm::StringRef from);
+/// A file beside the importing one, else the library.
+llvm::Expected<ImportedFile> findBesideOrInLibrary(llvm::StringRef path,
+                                                   llvm::StringRef from);
+
+/// Parses a file and, added to it, what it imports. On an error the tree may be
+/// incomplete: ask `diagnostics` before going on.
+SyntaxTree parse(SourceFile &file, Diagnostics &diagnostics,
+                 FindImport find = findInLibrary);
 
 //===----------------------------------------------------------------------===//
 // Bindings

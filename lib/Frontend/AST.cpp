@@ -228,9 +228,17 @@ void Printer::print(const ScheduleDecl &decl) {
 }
 
 void Printer::print(const File &tree) {
+  auto isOwn = [&](const auto *decl) {
+    return file.partAt(decl->range.begin) == 0;
+  };
+  for (const Import *decl : llvm::make_filter_range(tree.imports, isOwn)) {
+    start() << "import " << decl->path.str();
+    finish(decl->range);
+  }
   for (const TypeDecl *decl : tree.types)
     print(*decl);
-  for (const FunctionDecl *decl : tree.functions)
+  for (const FunctionDecl *decl :
+       llvm::make_filter_range(tree.functions, isOwn))
     print(*decl);
   for (const KernelDecl *decl : tree.kernels)
     print(*decl);

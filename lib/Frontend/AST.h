@@ -81,14 +81,14 @@ constexpr unsigned maxDepth = 256;
 /// An expression. `kind` says which of the other members have a meaning.
 struct Expr {
   enum Kind : uint8_t {
-    Int,   // intValue
-    Float, // floatValue; also `inf`
-    Bool,  // intValue is 0 or 1
-    Ref,   // name
-    Read,  // name[args]
-    Call,  // name(args): a function of this file, or a cast to a type parameter
-    Apply, // function(args)
-    Cast,  // element(args)
+    Int,    // intValue
+    Float,  // floatValue; also `inf`
+    Bool,   // intValue is 0 or 1
+    Ref,    // name
+    Read,   // name[args]
+    Call,   // name(args): a function, or a cast to a type parameter
+    Apply,  // function(args)
+    Cast,   // element(args)
     Reduce, // reduction[axes](args[0]); sink, if args has a second one
     Unary,  // unaryOp args[0]
     Binary, // args[0] binaryOp args[1]
@@ -165,6 +165,13 @@ struct ScheduleItem {
   SourceRange range;
 };
 
+/// `import "masks.attn";`: takes that file's functions.
+struct Import {
+  Name path; // with its quotes
+  SourceRange range;
+  unsigned part = 0; // the text's number in the SourceFile, once it was found
+};
+
 struct TypeDecl {
   Name name;
   llvm::ArrayRef<ElementType> options;
@@ -196,7 +203,10 @@ struct ScheduleDecl {
   SourceRange range;
 };
 
+/// A file. Functions and imports are also those of the files it imports, and of
+/// what they import; a range says which text each stands in.
 struct File {
+  llvm::SmallVector<Import *, 2> imports;
   llvm::SmallVector<TypeDecl *, 4> types;
   llvm::SmallVector<FunctionDecl *, 4> functions;
   llvm::SmallVector<KernelDecl *, 2> kernels;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "attentile/Diagnostics.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
@@ -17,19 +18,38 @@ using llvm::StringRef;
 // SourceFile
 //===----------------------------------------------------------------------===//
 
-StringRef SourceFile::text(SourceRange range) const {
-  StringRef all = contents;
-  return all.slice(range.begin, range.end);
+SourceFile::SourceFile(std::string name, std::string text) {
+  parts.push_back({std::move(name), std::move(text), 0, {}});
 }
 
-const std::vector<uint32_t> &SourceFile::lineStarts() const {
-  if (starts.empty()) {
-    starts.push_back(0);
-    for (size_t i = 0, e = contents.size(); i < e; ++i)
-      if (contents[i] == '\n')
-        starts.push_back(static_cast<uint32_t>(i + 1));
+unsigned SourceFile::import(std::string name, std::string text) {
+  const Part &last = parts.back();
+  uint32_t begin = last.begin + last.text.size() + 1;
+  parts.push_back({std::move(name), std::move(text), begin, {}});
+  return parts.size() - 1;
+}
+
+unsigned SourceFile::partAt(uint32_t offset) const {
+  auto next = std::upper_bound(
+      parts.begin(), parts.end(), offset,
+      [](uint32_t offset, const Part &part) { return offset < part.begin; });
+  return next - parts.begin() - 1;
+}
+
+StringRef SourceFile::text(SourceRange range) const {
+  const Part &part = parts[partAt(range.begin)];
+  return StringRef(part.text).slice(range.begin - part.begin,
+                                    range.end - part.begin);
+}
+
+const std::vector<uint32_t> &SourceFile::linesOf(const Part &part) const {
+  if (part.lines.empty()) {
+    part.lines.push_back(0);
+    for (auto [i, c] : llvm::enumerate(part.text))
+      if (c == '\n')
+        part.lines.push_back(static_cast<uint32_t>(i + 1));
   }
-  return starts;
+  return part.lines;
 }
 
 /// True for every byte of UTF-8 text but the second to last of a character.
@@ -38,20 +58,22 @@ static bool startsCharacter(char c) {
 }
 
 LineColumn SourceFile::lineColumn(uint32_t offset) const {
-  offset = std::min<uint32_t>(offset, contents.size());
-  const std::vector<uint32_t> &lines = lineStarts();
+  const Part &part = parts[partAt(offset)];
+  offset = std::min<uint32_t>(offset - part.begin, part.text.size());
+  const std::vector<uint32_t> &lines = linesOf(part);
   auto it = std::upper_bound(lines.begin(), lines.end(), offset);
   unsigned line = it - lines.begin();
   unsigned start = lines[line - 1];
   unsigned column =
-      1 + std::count_if(contents.begin() + start, contents.begin() + offset,
+      1 + std::count_if(part.text.begin() + start, part.text.begin() + offset,
                         startsCharacter);
   return {line, column};
 }
 
 StringRef SourceFile::lineAt(uint32_t offset) const {
-  unsigned start = lineStarts()[lineColumn(offset).line - 1];
-  StringRef rest = StringRef(contents).drop_front(start);
+  const Part &part = parts[partAt(offset)];
+  unsigned start = linesOf(part)[lineColumn(offset).line - 1];
+  StringRef rest = StringRef(part.text).drop_front(start);
   return rest.take_until([](char c) { return c == '\n'; }).rtrim('\r');
 }
 
@@ -146,7 +168,8 @@ static constexpr size_t maxShown = 160;
 
 static Snippet makeSnippet(const SourceFile &file, SourceRange range) {
   StringRef line = file.lineAt(range.begin);
-  uint32_t start = line.data() - file.text().data();
+  unsigned part = file.partAt(range.begin);
+  uint32_t start = file.begin(part) + (line.data() - file.text(part).data());
   size_t first = std::min<size_t>(range.begin - start, line.size());
   size_t last =
       std::clamp<size_t>(size_t(range.end) - start, first, line.size());
@@ -190,7 +213,8 @@ static void printPlace(llvm::raw_ostream &os, const SourceFile *file,
   if (!file)
     return;
   LineColumn at = file->lineColumn(range.begin);
-  os << file->name() << ':' << at.line << ':' << at.column << ": ";
+  os << file->name(file->partAt(range.begin)) << ':' << at.line << ':'
+     << at.column << ": ";
 }
 
 static void printSnippet(llvm::raw_ostream &os, const SourceFile *file,
@@ -225,7 +249,8 @@ static void writePlace(llvm::json::OStream &json, const SourceFile *file,
                        SourceRange range) {
   if (!file)
     return;
-  json.attribute("file", llvm::json::fixUTF8(file->name()));
+  json.attribute("file",
+                 llvm::json::fixUTF8(file->name(file->partAt(range.begin))));
   json.attributeObject("range", [&] {
     for (bool isStart : {true, false}) {
       LineColumn at = file->lineColumn(isStart ? range.begin : range.end);

@@ -14,9 +14,9 @@ using namespace attentile::frontend;
 Location ExprEmitter::location(SourceRange range, const CallSite *site) {
   LineColumn from = kernel.file->lineColumn(range.begin);
   LineColumn to = kernel.file->lineColumn(range.end);
-  Location loc =
-      FileLineColRange::get(builder.getStringAttr(kernel.file->name()),
-                            from.line, from.column, to.line, to.column);
+  llvm::StringRef file = kernel.file->name(kernel.file->partAt(range.begin));
+  Location loc = FileLineColRange::get(builder.getStringAttr(file), from.line,
+                                       from.column, to.line, to.column);
   return site ? Location(
                     CallSiteLoc::get(loc, location(site->range, site->parent)))
               : loc;

@@ -28,9 +28,9 @@ using Token = Parser::token;
   int lexToken(yyscan_t yyscanner, Value &value, SourceRange &range,           \
                ParseContext &context)
 
-/// A name, as a slice of the source and not of the scanner's buffer.
+/// A name or a string, as a slice of the source and not of the scanner's buffer.
 static ast::Name nameAt(ParseContext &context, SourceRange range) {
-  return {context.source.text().data() + range.begin, range};
+  return {context.text.data() + (range.begin - context.begin), range};
 }
 
 static int64_t lexInteger(llvm::StringRef text, SourceRange range,
@@ -187,11 +187,12 @@ exponent [eE][+-]?{digit}+
   return Token::INT;
 }
 
-\"[^"\n]*\"   return Token::STRING;
+\"[^"\n]*\"   value.name = nameAt(context, range); return Token::STRING;
 \"[^"\n]* {
   context.diagnostics
       .error(context.source, range, "expected '\"' at the end of the file name")
       .note("a string ends on the line on which it begins");
+  value.name = nameAt(context, range);
   return Token::STRING;
 }
 
@@ -250,7 +251,7 @@ int parseTokens(ParseContext &context) {
   if (yylex_init(&scanner))
     return 2;
   // The scanner writes into its input and wants two NUL bytes behind it.
-  std::string buffer = context.source.text().str();
+  std::string buffer = context.text.str();
   buffer.append(2, '\0');
   yy_scan_buffer(buffer.data(), buffer.size(), scanner);
   Parser parser(scanner, context);

@@ -41,11 +41,16 @@ llvm::SmallVector<llvm::StringRef> SyntaxTree::kernelNames() const {
 /// Larger files are no kernels, and offsets have 32 bits.
 static constexpr size_t maxFileSize = 16 << 20;
 
+/// More files than this are refused: who imports so many has made them.
+static constexpr unsigned maxFiles = 256;
+
 /// Refuses bytes that are no text, so that whoever comes later may print them.
-static bool isText(const SourceFile &file, Diagnostics &diagnostics) {
-  llvm::StringRef text = file.text();
+static bool isText(const SourceFile &file, unsigned part,
+                   Diagnostics &diagnostics) {
+  llvm::StringRef text = file.text(part);
+  uint32_t base = file.begin(part);
   if (text.size() > maxFileSize) {
-    diagnostics.error(file, {0, 0},
+    diagnostics.error(file, {base, base},
                       "expected a source of at most 16 MiB, got " +
                           llvm::Twine(text.size()) + " bytes");
     return false;
@@ -56,7 +61,7 @@ static bool isText(const SourceFile &file, Diagnostics &diagnostics) {
   size_t at = std::min<size_t>(stop - begin, text.find('\0'));
   if (at >= text.size())
     return true;
-  uint32_t offset = at;
+  uint32_t offset = base + at;
   unsigned char byte = text[at];
   diagnostics
       .error(file, {offset, offset + 1},
@@ -66,14 +71,91 @@ static bool isText(const SourceFile &file, Diagnostics &diagnostics) {
   return false;
 }
 
-SyntaxTree attentile::parse(const SourceFile &file, Diagnostics &diagnostics) {
+namespace {
+/// Parses a file, then what it imports, each file once.
+class FileParser {
+public:
+  FileParser(SourceFile &file, SyntaxTree::Impl &impl, Diagnostics &diagnostics,
+             FindImport find)
+      : file(file), impl(impl), diagnostics(diagnostics), find(find) {}
+
+  void parse(unsigned part, ast::File &tree);
+
+private:
+  void follow(ast::Import &import);
+  void reportCycle(const ast::Import &import);
+
+  SourceFile &file;
+  SyntaxTree::Impl &impl;
+  Diagnostics &diagnostics;
+  FindImport find;
+  llvm::SmallVector<unsigned> open; // each imported by the one before it
+};
+} // namespace
+
+void FileParser::parse(unsigned part, ast::File &tree) {
+  if (!isText(file, part, diagnostics))
+    return;
+  ParseContext context(file, part, impl.arena, tree, diagnostics);
+  if (parseTokens(context) != 0 && !diagnostics.hasErrors())
+    diagnostics.error(file, {context.begin, context.begin},
+                      "expected a source that fits in memory");
+  open.push_back(part);
+  for (ast::Import *import : tree.imports)
+    follow(*import);
+  open.pop_back();
+}
+
+void FileParser::follow(ast::Import &import) {
+  llvm::StringRef path = import.path.str().trim('"');
+  llvm::Expected<ImportedFile> found = find(path, file.name(open.back()));
+  if (!found) {
+    diagnostics.error(file, import.path.range, "cannot import '" + path + "'")
+        .note(llvm::toString(found.takeError()));
+    return;
+  }
+  for (unsigned part = 0; part < file.count(); ++part) {
+    if (file.name(part) != found->name)
+      continue;
+    import.part = part;
+    if (llvm::is_contained(open, part))
+      reportCycle(import);
+    return;
+  }
+  if (file.count() == maxFiles) {
+    diagnostics.error(file, import.path.range,
+                      "expected at most " + llvm::Twine(maxFiles) +
+                          " files, got another one");
+    return;
+  }
+  import.part = file.import(found->name, std::move(found->text));
+  ast::File imported;
+  parse(import.part, imported);
+  impl.file.functions.append(imported.functions);
+  impl.file.imports.append(imported.imports);
+}
+
+void FileParser::reportCycle(const ast::Import &import) {
+  std::string chain;
+  for (unsigned part : llvm::ArrayRef<unsigned>(open).drop_while(
+           [&](unsigned part) { return part != import.part; }))
+    chain += "'" + file.name(part).str() + "' imports ";
+  diagnostics
+      .error(file, import.range,
+             "expected no import cycle, got " + chain + "'" +
+                 file.name(import.part) + "'")
+      .note("put what both need into a file of its own");
+}
+
+SyntaxTree attentile::parse(SourceFile &file, Diagnostics &diagnostics,
+                            FindImport find) {
   SyntaxTree tree(file);
-  if (!isText(file, diagnostics))
-    return tree;
-  ParseContext context(file, tree.impl(), diagnostics);
-  int result = parseTokens(context);
-  if (result != 0 && !diagnostics.hasErrors())
-    diagnostics.error(file, {0, 0}, "expected a source that fits in memory");
+  ast::File own;
+  FileParser(file, tree.impl(), diagnostics, find).parse(0, own);
+  ast::File &all = tree.impl().file;
+  own.functions.append(all.functions);
+  own.imports.append(all.imports);
+  all = std::move(own);
   return tree;
 }
 
@@ -157,11 +239,11 @@ Expr *ParseContext::cast(SourceRange range, ElementType type,
   return expr;
 }
 Expr *ParseContext::reduce(SourceRange range, ast::Reduction reduction,
-                           List<ast::Name> *axes, Expr *value) {
+                           List<ast::Name> *axes, List<Expr *> *args) {
   Expr *expr = node(Expr::Reduce, range);
   expr->reduction = reduction;
   expr->axes = axes->ref();
-  setArgs(expr, list(value)->ref());
+  setArgs(expr, args->ref());
   return expr;
 }
 Expr *ParseContext::unary(SourceRange range, ast::UnaryOp op, Expr *operand) {

@@ -55,25 +55,28 @@ union Value {
   List<ast::ScheduleItem> *items;
 };
 
-/// One run of the parser: input, output, and the node factories that the
-/// grammar's actions call.
+/// One run of the parser over one text: input, output, and the node factories
+/// that the grammar's actions call.
 class ParseContext {
 public:
-  ParseContext(const SourceFile &source, SyntaxTree::Impl &tree,
+  ParseContext(const SourceFile &source, unsigned part,
+               llvm::BumpPtrAllocator &arena, ast::File &tree,
                Diagnostics &diagnostics)
-      : source(source), tree(tree), diagnostics(diagnostics) {}
+      : source(source), text(source.text(part)), begin(source.begin(part)),
+        arena(arena), tree(tree), diagnostics(diagnostics), offset(begin),
+        lastEnd(begin) {}
 
   template <typename T> T *make(T value) {
-    return new (tree.arena.Allocate<T>()) T(std::move(value));
+    return new (arena.Allocate<T>()) T(std::move(value));
   }
   template <typename T> List<T> *list() { return make(List<T>{nullptr, 0, 0}); }
   template <typename T> List<T> *list(const T &first) {
     List<T> *result = list<T>();
-    result->push(tree.arena, first);
+    result->push(arena, first);
     return result;
   }
   template <typename T> List<T> *append(List<T> *list, const T &value) {
-    list->push(tree.arena, value);
+    list->push(arena, value);
     return list;
   }
 
@@ -87,7 +90,7 @@ public:
                    List<ast::Expr *> *args);
   ast::Expr *cast(SourceRange range, ElementType type, List<ast::Expr *> *args);
   ast::Expr *reduce(SourceRange range, ast::Reduction reduction,
-                    List<ast::Name> *axes, ast::Expr *value);
+                    List<ast::Name> *axes, List<ast::Expr *> *args);
   ast::Expr *unary(SourceRange range, ast::UnaryOp op, ast::Expr *operand);
   ast::Expr *binary(SourceRange range, ast::BinaryOp op, ast::Expr *lhs,
                     ast::Expr *rhs);
@@ -97,11 +100,14 @@ public:
   void notSupported(SourceRange range, const llvm::Twine &what);
 
   const SourceFile &source;
-  SyntaxTree::Impl &tree;
+  /// The text that is parsed, and the offset of its first byte.
+  llvm::StringRef text;
+  uint32_t begin;
+  llvm::BumpPtrAllocator &arena;
+  ast::File &tree;
   Diagnostics &diagnostics;
-  /// Bytes the lexer has consumed, and the end of the last token it returned.
-  uint32_t offset = 0;
-  uint32_t lastEnd = 0;
+  /// How far the lexer has come, and the end of the last token it returned.
+  uint32_t offset, lastEnd;
   /// End of the last text that was no token. Syntax errors on its line only
   /// say again that something is missing there.
   uint32_t lexicalError = ~0u;

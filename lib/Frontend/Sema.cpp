@@ -80,10 +80,8 @@ void Sema::run() {
   checkConstraints();
   chooseSchedule();
   collectNames();
-  if (diagnostics.hasErrors() && functions.size() != tree.functions.size())
-    return; // a call could mean either of two functions
   if (!callsAreSound)
-    return; // recursion would never end
+    return;
   checkBody();
   checkSchedule();
   if (diagnostics.hasErrors())

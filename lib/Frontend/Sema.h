@@ -13,7 +13,7 @@
 //   SemaSizes.cpp      size expressions: making, comparing, bounding them
 //   SemaSchedule.cpp   which schedule applies, what it says
 //   SemaNames.cpp      what a name is; ranges of index variables
-//   SemaFunctions.cpp  the file's functions
+//   SemaFunctions.cpp  functions, declared and imported
 //   SemaBody.cpp       statements
 //   SemaExpr.cpp       expressions: types, axes
 //   SemaRefs.cpp       expressions: names and reads
@@ -21,6 +21,7 @@
 //   SemaBounds.cpp     reads known to lie outside
 //   SemaNodes.cpp      making typed nodes, intervals
 //   SemaProducts.cpp   which sums are matrix products, and in which type
+//   SemaSinks.cpp      one more logit in a softmax
 //   SemaHeadSizes.cpp  which sizes must be known
 //
 // A function that reports an error returns null; null operands are passed on
@@ -155,6 +156,10 @@ private:
 
   //===--- SemaFunctions.cpp ----------------------------------------------===//
   void checkFunctions();
+  void declareFunctions();
+  /// The function that a call means: of the same text, else an imported one.
+  const ast::FunctionDecl *findFunction(ast::Name name) const;
+  void reportUnknownFunction(const Scope &scope, ast::Name name);
   void checkFunctionBody(const ast::FunctionDecl &function,
                          const ast::Expr &expr);
   void checkCalls(const ast::FunctionDecl &function);
@@ -226,6 +231,13 @@ private:
   const TypedExpr *multiply(llvm::ArrayRef<const TypedExpr *> factors,
                             SourceRange range);
 
+  //===--- SemaSinks.cpp --------------------------------------------------===//
+  const TypedExpr *sinkOf(const ast::Expr &expr, AxisSet bound,
+                          const Scope &scope);
+  /// A softmax or logsumexp with one more logit.
+  const TypedExpr *addSink(const TypedExpr *reduced, const TypedExpr *sink,
+                           SourceRange range);
+
   //===--- SemaHeadSizes.cpp ----------------------------------------------===//
   void findHeadSizes();
   void markHead(const SizeExpr &extent);
@@ -240,7 +252,10 @@ private:
   llvm::BumpPtrAllocator &arena;
 
   llvm::DenseMap<llvm::StringRef, Entity> names;
-  llvm::DenseMap<llvm::StringRef, const ast::FunctionDecl *> functions;
+  /// The functions that a text can call, by the text's number and their name.
+  llvm::DenseMap<std::pair<unsigned, llvm::StringRef>,
+                 const ast::FunctionDecl *>
+      functions;
   llvm::DenseMap<const ast::FunctionDecl *, bool> callsChecked; // true: done
   llvm::SmallVector<LetName> lets;
   /// For each statement of the kernel, the statements whose lets it uses.
@@ -257,7 +272,8 @@ private:
   unsigned numSoftmaxes = 0;
   unsigned sizeNodes = 0;
   bool tooLarge = false;
-  bool callsAreSound = true; // no recursion, no chain too long to inline
+  bool callsAreSound = true; // no name for two functions, no recursion, no
+                             // chain too long to inline
 };
 
 /// "1 index", "3 indices".

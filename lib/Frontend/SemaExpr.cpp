@@ -214,7 +214,7 @@ const TypedExpr *Sema::castOrCall(const Expr &expr, const Scope &scope) {
   bool isType = it != names.end() && it->second.kind == Entity::Type;
   // A function of that name may exist beside a parameter, but not beside a
   // type that is used here as a cast.
-  if (isType && !functions.contains(expr.name.str()))
+  if (isType && !findFunction(expr.name))
     return cast(kernel.types[it->second.id].chosen, expr, scope);
   return call(expr, scope);
 }
@@ -310,6 +310,10 @@ const TypedExpr *Sema::reduce(const Expr &expr, const Scope &scope) {
       !expectNumber(value, *expr.args[0], scope, "under '" + name + "'"))
     return nullptr;
 
+  const TypedExpr *sink = nullptr;
+  if (expr.args.size() == 2 && !(sink = sinkOf(expr, bound, scope)))
+    return nullptr;
+
   TypedExpr result{};
   result.range = expr.range;
   result.bound = bound;
@@ -348,7 +352,8 @@ const TypedExpr *Sema::reduce(const Expr &expr, const Scope &scope) {
   if (!value)
     return nullptr;
   result.type = value->type;
-  return node(result, value);
+  const TypedExpr *reduced = node(result, value);
+  return reduced && sink ? addSink(reduced, sink, expr.range) : reduced;
 }
 
 //===----------------------------------------------------------------------===//

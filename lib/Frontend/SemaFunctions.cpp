@@ -1,4 +1,5 @@
-//===- SemaFunctions.cpp - the file's functions ---------------------------===//
+//===- SemaFunctions.cpp - functions, declared and imported
+//-----------------===//
 //
 // Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Sema.h"
+#include "attentile/Library.h"
 
 using namespace attentile;
 using namespace attentile::frontend;
@@ -13,15 +15,45 @@ using ast::Expr;
 using llvm::StringRef;
 using llvm::Twine;
 
-void Sema::checkFunctions() {
+void Sema::declareFunctions() {
+  llvm::DenseMap<unsigned, llvm::SmallVector<const ast::FunctionDecl *>> of;
   for (const ast::FunctionDecl *function : tree.functions) {
-    auto [it, isNew] = functions.try_emplace(function->name.str(), function);
-    if (!isNew)
-      error(function->name.range, "expected a new function name, got '" +
-                                      function->name.str() +
-                                      "', which is declared already")
-          .note(file, it->second->name.range, "it is declared here");
+    unsigned part = file.partAt(function->range.begin);
+    of[part].push_back(function);
+    auto [it, isNew] =
+        functions.try_emplace({part, function->name.str()}, function);
+    if (isNew)
+      continue;
+    callsAreSound = false;
+    error(function->name.range, "expected a new function name, got '" +
+                                    function->name.str() +
+                                    "', which is declared already")
+        .note(file, it->second->name.range, "it is declared here");
   }
+  for (const ast::Import *import : tree.imports) {
+    unsigned part = file.partAt(import->range.begin);
+    for (const ast::FunctionDecl *function : of[import->part]) {
+      auto [it, isNew] =
+          functions.try_emplace({part, function->name.str()}, function);
+      unsigned other = file.partAt(it->second->range.begin);
+      if (isNew || other == part || other == import->part)
+        continue;
+      callsAreSound = false;
+      error(import->range, "expected one imported function '" +
+                               function->name.str() + "', got a second one")
+          .note(file, it->second->name.range, "the first is declared here")
+          .note(file, function->name.range, "and the second here")
+          .note("a function of this name in the importing file hides both");
+    }
+  }
+}
+
+const ast::FunctionDecl *Sema::findFunction(ast::Name name) const {
+  return functions.lookup({file.partAt(name.range.begin), name.str()});
+}
+
+void Sema::checkFunctions() {
+  declareFunctions();
   for (const ast::FunctionDecl *function : tree.functions) {
     if (function->params.size() > maxParams) {
       error(function->name.range, "expected at most " + Twine(maxParams) +
@@ -89,9 +121,8 @@ void Sema::checkCalls(const ast::FunctionDecl &function, const Expr &expr,
   if (diagnostics.isFull())
     return;
   if (expr.kind == Expr::Call) {
-    auto it = functions.find(expr.name.str());
-    if (it != functions.end()) {
-      const ast::FunctionDecl &callee = *it->second;
+    if (const ast::FunctionDecl *found = findFunction(expr.name)) {
+      const ast::FunctionDecl &callee = *found;
       auto [state, isNew] = callsChecked.try_emplace(&callee, false);
       if (!isNew && !state->second) {
         callsAreSound = false;
@@ -114,31 +145,40 @@ void Sema::checkCalls(const ast::FunctionDecl &function, const Expr &expr,
     checkCalls(function, *arg, depth + 1);
 }
 
+void Sema::reportUnknownFunction(const Scope &scope, ast::Name name) {
+  Diagnostic &e =
+      error(scope, name.range, "unknown function '" + name.str() + "'");
+  if (llvm::any_of(tree.kernels, [&](const ast::KernelDecl *kernel) {
+        return kernel->name.str() == name.str();
+      })) {
+    e.note("'" + name.str() + "' is a kernel, and kernels are not called");
+    return;
+  }
+  StringRef library = libraryFileWith(name.str());
+  if (!library.empty()) {
+    e.note("the library has it: import \"" + library + "\";");
+    return;
+  }
+  std::vector<StringRef> candidates;
+  for (const ast::FunctionDecl *function : tree.functions)
+    candidates.push_back(function->name.str());
+  for (unsigned i = 0; i <= static_cast<unsigned>(ast::Function::Dropout); ++i)
+    candidates.push_back(ast::spelling(static_cast<ast::Function>(i)));
+  StringRef nearest = nearestName(name.str(), candidates);
+  if (!nearest.empty())
+    e.note("did you mean '" + nearest + "'?");
+  else
+    e.note("define it, as in fn " + name.str() + "(x) = ...;");
+}
+
 const TypedExpr *Sema::call(const Expr &expr, const Scope &scope) {
   StringRef name = expr.name.str();
-  auto it = functions.find(name);
-  if (it == functions.end()) {
-    std::vector<StringRef> candidates;
-    for (const ast::FunctionDecl *function : tree.functions)
-      candidates.push_back(function->name.str());
-    for (unsigned i = 0; i <= static_cast<unsigned>(ast::Function::Dropout);
-         ++i)
-      candidates.push_back(ast::spelling(static_cast<ast::Function>(i)));
-    StringRef nearest = nearestName(name, candidates);
-    bool isKernel = llvm::any_of(tree.kernels, [&](const auto *kernel) {
-      return kernel->name.str() == name;
-    });
-    Diagnostic &e =
-        error(scope, expr.name.range, "unknown function '" + name + "'");
-    if (isKernel)
-      e.note("'" + name + "' is a kernel, and kernels are not called");
-    else if (!nearest.empty())
-      e.note("did you mean '" + nearest + "'?");
-    else
-      e.note("define it, as in fn " + name + "(x) = ...;");
+  const ast::FunctionDecl *found = findFunction(expr.name);
+  if (!found) {
+    reportUnknownFunction(scope, expr.name);
     return nullptr;
   }
-  const ast::FunctionDecl &function = *it->second;
+  const ast::FunctionDecl &function = *found;
   if (expr.args.size() != function.params.size()) {
     error(scope, expr.range,
           "expected " +

@@ -17,7 +17,7 @@
 
 namespace attentile {
 
-inline std::unique_ptr<CheckedKernel> checkInput(const SourceFile &file,
+inline std::unique_ptr<CheckedKernel> checkInput(SourceFile &file,
                                                  Diagnostics &diagnostics) {
   SyntaxTree tree = parse(file, diagnostics);
   if (diagnostics.hasErrors())

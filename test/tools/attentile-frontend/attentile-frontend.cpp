@@ -62,8 +62,12 @@ static void printHead(const CheckedKernel &kernel) {
     os << "tile " << tile.axis << " = " << tile.size << '\n';
 }
 
-static int run(const SourceFile &file, Diagnostics &diagnostics) {
-  SyntaxTree tree = parse(file, diagnostics);
+static int run(SourceFile &file, Diagnostics &diagnostics) {
+  // The file is shown without its folder, so that tests can quote errors.
+  SyntaxTree tree =
+      parse(file, diagnostics, [&](llvm::StringRef path, llvm::StringRef from) {
+        return findBesideOrInLibrary(path, from == file.name() ? input : from);
+      });
   Bindings bindings;
   for (const std::string &bind : binds)
     bindings.add(bind, diagnostics);
