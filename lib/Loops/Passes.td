@@ -361,7 +361,10 @@ def TileOrderPrograms : Pass<"tile-order-programs"> {
     A GPU starts programs in the order of their numbers. Under a causal mask
     those of the last rows run longest: started last, they would run on alone
     when all others have ended. Where a loop's end rises along the grid's last
-    axis, that axis is counted from its end.
+    axis, that axis is counted from its end. `tile.common_bytes` says what each
+    program along it adds to what their loops read: warp-to-nvvm then numbers
+    the programs in sections of as many other coordinates as have that in the L2
+    cache together, the longest of a section first.
 
     ```mlir
     // before                                     // after

@@ -138,6 +138,8 @@ def TileToWarp : Pass<"tile-to-warp"> {
     shuffles over the lanes and shared memory over the warps that hold what is
     reduced. A load into shared memory becomes an asynchronous copy that is
     waited for at once: right by itself; `warp-pipeline-copies` moves it ahead.
+    Branches on votes are emitted once for each block of 16 rows that a warp
+    holds, one block after the other.
 
     Before:
 
