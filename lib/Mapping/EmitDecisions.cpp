@@ -10,7 +10,9 @@
 // decision need the scores: if all blocks decided at once, the scores and the
 // exponentials of all of them would be live together. So a block decides after
 // the other: the branches on votes are emitted once for each block, and only
-// one block has both.
+// one block has both. Where there is room for all (a small head size), they
+// decide at once: fewer votes and branches, and longer runs of instructions for
+// ptxas to order.
 //
 //   for each block of 16 rows:
 //     p, t, ok = if calm { ... vote(t <= T) }      the branches of one
@@ -123,6 +125,11 @@ struct Decision {
 
   bool analyze();
 
+  /// The registers of a thread that what the decision reads and speculates
+  /// takes, if all blocks decide at once. Some share theirs: scores stand here
+  /// before and after their factor.
+  int64_t registersAtOnce();
+
 private:
   bool findAxis();
   bool addTile(Type type);
@@ -222,12 +229,24 @@ bool Decision::analyze() {
 
 } // namespace
 
+int64_t Decision::registersAtOnce() {
+  int64_t bits = 0;
+  auto add = [&](Value value) {
+    if (tile::FragmentAttr fragment = tile::getFragment(value.getType()))
+      bits += fragment.getLayout().registers() *
+              tile::getElementType(value.getType()).getIntOrFloatBitWidth();
+  };
+  llvm::for_each(inputs, add);
+  llvm::for_each(branches.front().getResults(), add);
+  return bits / 32;
+}
+
 std::optional<LogicalResult> WarpEmitter::emitByBlocks(scf::IfOp first) {
   if (decidingAxis)
     return std::nullopt;
   Decision decision;
   decision.branches = findDecision(first);
-  if (!decision.analyze())
+  if (!decision.analyze() || decision.registersAtOnce() <= registersAtOnce)
     return std::nullopt;
   SmallVector<Value> wholes;
   for (Value input : decision.inputs)

@@ -161,6 +161,11 @@ def TileToWarp : Pass<"tile-to-warp"> {
     ...                                       // lanes 8 and 16, then the warps
     ```
   }];
+  let options = [
+    Option<"registersAtOnce", "registers-at-once", "int64_t", "264",
+           "Registers of a thread for what a decision of all of a warp's rows reads and "
+           "speculates; where it takes more, one block of 16 rows decides after the other">,
+  ];
   let dependentDialects = ["::attentile::warp::WarpDialect", "::mlir::arith::ArithDialect",
     "::mlir::scf::SCFDialect", "::mlir::ub::UBDialect", "::mlir::vector::VectorDialect"];
 }

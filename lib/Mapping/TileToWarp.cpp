@@ -31,8 +31,10 @@ using namespace mlir;
 
 namespace attentile {
 
-WarpEmitter::WarpEmitter(tile::KernelOp kernel, warp::KernelOp target)
-    : kernel(kernel), target(target), warps(target.getWarps()),
+WarpEmitter::WarpEmitter(tile::KernelOp kernel, warp::KernelOp target,
+                         int64_t registersAtOnce)
+    : kernel(kernel), target(target), registersAtOnce(registersAtOnce),
+      warps(target.getWarps()),
       builder(OpBuilder::atBlockEnd(&target.getBody().front())),
       loc(kernel.getLoc()) {
   for (auto [from, to] : llvm::zip_equal(kernel.getBody().getArguments(),
@@ -367,7 +369,7 @@ struct TileToWarp : impl::TileToWarpBase<TileToWarp> {
     for (NamedAttribute attr : kernel->getDiscardableAttrs())
       if (attr.getName() != "tile.warps")
         target->setDiscardableAttr(attr.getName(), attr.getValue());
-    if (failed(WarpEmitter(kernel, target).emitBody()))
+    if (failed(WarpEmitter(kernel, target, registersAtOnce).emitBody()))
       return failure();
     kernel.erase();
     return success();

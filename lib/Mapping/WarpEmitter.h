@@ -32,8 +32,10 @@ enum class ThreadUnits { Lane, Warp, Both };
 class WarpEmitter {
 public:
   /// Fills the empty body of `target`, whose region arguments are those of
-  /// `kernel`.
-  WarpEmitter(tile::KernelOp kernel, warp::KernelOp target);
+  /// `kernel`. Rows decide by blocks where a decision of all would keep more
+  /// than so many registers.
+  WarpEmitter(tile::KernelOp kernel, warp::KernelOp target,
+              int64_t registersAtOnce);
   mlir::LogicalResult emitBody();
 
 private:
@@ -152,6 +154,7 @@ private:
 
   tile::KernelOp kernel;
   warp::KernelOp target;
+  int64_t registersAtOnce;
   int64_t warps;
   mlir::OpBuilder builder;
   mlir::Location loc;

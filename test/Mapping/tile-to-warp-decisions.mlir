@@ -1,4 +1,4 @@
-// RUN: attentile-opt %s -tile-to-warp -canonicalize -cse | FileCheck %s
+// RUN: attentile-opt %s -tile-to-warp=registers-at-once=0 -canonicalize -cse | FileCheck %s
 
 // A warp has 32 rows, two blocks of 16. Each decides by itself: its exponentials
 // and, if its vote fails, its maximum; the flag holds if both blocks' do.

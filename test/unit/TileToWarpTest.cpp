@@ -37,7 +37,7 @@ const char *kGuard = ",tile-peel-tails,canonicalize,cse,tile-merge-bounds,"
                      "canonicalize,cse,tile-guard-softmax,"
                      "canonicalize,cse,loop-invariant-code-motion";
 const char *kToWarps = "tile-partition-warps{%s},tile-assign-layouts,"
-                       "tile-verify-layouts,tile-to-warp,canonicalize,cse,"
+                       "tile-verify-layouts,tile-to-warp{%s},canonicalize,cse,"
                        "warp-branch-tanh,cse";
 
 struct KernelCase {
@@ -54,6 +54,7 @@ struct KernelCase {
   std::string schedule = "";
   /// Scores of every other 16 rows grow from key to key.
   bool growing = false;
+  std::string decisions = ""; // options of tile-to-warp
 };
 
 std::string readExample(llvm::StringRef name) {
@@ -127,7 +128,9 @@ void expectSame(const KernelCase &run) {
     growScores(file, expected);
   Values got = expected;
   ASSERT_TRUE(interpret(file.program(), expected));
-  ASSERT_TRUE(file.run(format(kToWarps, run.partition) + run.behind));
+  ASSERT_TRUE(
+      file.run(format(format(kToWarps, run.partition).c_str(), run.decisions) +
+               run.behind));
   ASSERT_TRUE(interpretWarps(file.program(), got));
   // What P and the output lose in 16 bits; in f32, what three products leave.
   std::string type = run.type;
@@ -250,6 +253,7 @@ TEST(TileToWarp, blocksOfRowsDecideApart) {
                      "warp-allocate-shared";
         run.guard = true;
         run.growing = growing;
+        run.decisions = "registers-at-once=0";
         expectSame(run);
       }
 }
@@ -274,7 +278,8 @@ TEST(PipelineCopies, nothingToSpare) {
   for (unsigned number = 0;; ++number) {
     TileFile file = compile(run);
     Values values = drawRounded(file, run.D);
-    ASSERT_TRUE(file.run(format(kToWarps, "") + run.behind));
+    ASSERT_TRUE(
+        file.run(format(format(kToWarps, "").c_str(), "") + run.behind));
     SmallVector<Operation *> syncs;
     file.getModule().walk([&](scf::ForOp loop) {
       for (Operation &op : *loop.getBody())
