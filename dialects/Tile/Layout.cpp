@@ -269,9 +269,13 @@ SharedLayout SharedLayout::forRows(int64_t columns, int64_t bytes) {
   int64_t rowBytes = llvm::alignTo(columns * bytes, kChunkBytes);
   SharedLayout layout;
   layout.chunk = kChunkBytes / bytes;
-  if (rowBytes % kBankBytes == 0) {
+  // Factors of 32 bits are read element by element where k is not contiguous.
+  // Without a permutation a thread's elements lie constants apart: one address
+  // serves all, where a permuted row needs nearly one for each.
+  bool permute = bytes < 4;
+  if (permute && rowBytes % kBankBytes == 0) {
     layout.period = kBankBytes / kChunkBytes;
-  } else if (llvm::isPowerOf2_64(rowBytes)) {
+  } else if (permute && llvm::isPowerOf2_64(rowBytes)) {
     layout.rows = kBankBytes / rowBytes;
     layout.period = rowBytes / kChunkBytes;
   } else if (rowBytes / kChunkBytes % 2 == 0) {

@@ -20,9 +20,9 @@ static constexpr int64_t kOtherRegisters = 32, kSplitRegisters = 24;
 /// Statistics of 16 rows: maximum, sum, their factor and a shifted maximum, of
 /// two rows a lane.
 static constexpr int64_t kRegistersPerRowBlock = 8;
-/// Accumulators of a thread above which their columns go over two warps; see
-/// tile-partition-warps.
-static constexpr int64_t kMostAccumulators = 128;
+/// Accumulators of a thread above which their columns go over two warps, and
+/// the same where each factor is the sum of two; see tile-partition-warps.
+static constexpr int64_t kMostAccumulators = 128, kMostSplit = 64;
 
 static int64_t bytesOf(Type element) {
   return element.isIndex()
@@ -156,7 +156,8 @@ GpuUse GpuModel::use(const llvm::DenseMap<Value, int64_t> &sizes,
       });
     });
   };
-  while (carried / result.columnWarps > kMostAccumulators &&
+  int64_t most = productBytes == 4 ? kMostSplit : kMostAccumulators;
+  while (carried / result.columnWarps > most &&
          canDivide(2 * result.columnWarps))
     result.columnWarps *= 2;
   int64_t rowBlocks =

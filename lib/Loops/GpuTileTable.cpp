@@ -52,9 +52,9 @@ static constexpr Row rows[] = {
     {2, 256, 16, 4, 64, 64, false},
     {2, 1 << 30, 16, 4, 32, 16, false},
     // f32: three products of tf32 parts
-    {4, 64, 16, 4, 64, 64, true},
-    {4, 128, 16, 4, 32, 32, false},
-    {4, 1 << 30, 16, 4, 16, 16, false},
+    {4, 64, 16, 4, 32, 32, false},
+    {4, 128, 16, 4, 16, 16, false},
+    {4, 1 << 30, 16, 2, 16, 16, false},
 };
 
 GpuTiles getPreferredTiles(const GpuTarget &target, int64_t columns,

@@ -30,7 +30,8 @@ namespace {
 constexpr int64_t kBlockRows = 16, kBlockColumns = 8;
 
 /// Accumulators of a thread that leave registers for scores and operands.
-constexpr int64_t kMostAccumulators = 128;
+/// Of f32 each operand takes two, and one element goes through two more.
+constexpr int64_t kMostAccumulators = 128, kMostSplit = 64;
 
 /// Split-K: warps that share out the keys, each of which leaves a sum of its
 /// own for every element.
@@ -83,7 +84,12 @@ int64_t divideColumns(tile::KernelOp kernel, const KernelAxes &axes,
     });
   };
   int64_t accumulators = countAccumulators(kernel, axes, rowWarps);
-  while (accumulators / warps > kMostAccumulators && fits(2 * warps))
+  int64_t most =
+      llvm::any_of(axes.dots(),
+                   [](tile::DotOp dot) { return dot.getProduct().isF32(); })
+          ? kMostSplit
+          : kMostAccumulators;
+  while (accumulators / warps > most && fits(2 * warps))
     warps *= 2;
   return warps;
 }

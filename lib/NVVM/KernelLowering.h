@@ -117,6 +117,8 @@ struct KernelLowering {
   /// The thread's number, read anew before a loop for what its copies compute
   /// from it: or a later loop's parts would be kept through an earlier one.
   llvm::DenseMap<mlir::Operation *, mlir::Value> loopThreads;
+  /// Of load_shared: the same, by block, buffer and two indices.
+  std::map<std::array<const void *, 4>, mlir::Value> loopAddresses;
   mlir::Value threadId; ///< i32
   mlir::Value laneId;   ///< i32
   mlir::Value warpId;   ///< i32, the same register in all lanes

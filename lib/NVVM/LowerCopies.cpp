@@ -82,12 +82,12 @@ static void emitCopy(const Emitter &e, Value shared, Value global, Value bytes,
           {shared, global, predicate}, /*sideEffects=*/true);
 }
 
-/// A value that LLVM knows nothing of from here on, in a loop. What is computed
-/// from it for each of a copy's rows is then computed where it is used; else
-/// each sum, and of a copy that is the same in every iteration each address and
-/// size too, would be moved out of the loop and keep a register.
-static Value hide(const Emitter &e, Operation *op, Value value) {
-  if (!value || !op->getParentOfType<scf::ForOp>())
+/// A value that LLVM knows nothing of from here on. What is computed from it
+/// for each of a copy's rows is then computed where it is used; else each sum,
+/// and of a window that is copied again each address and size too, would be
+/// computed once, before loops, and keep a register throughout.
+static Value hide(const Emitter &e, Value value) {
+  if (!value)
     return value;
   bool isWide = isa<LLVM::LLVMPointerType>(value.getType());
   return e
@@ -124,7 +124,7 @@ static SmallVector<Value> windowStart(const Emitter &e, warp::CopyAsyncOp op) {
   if (llvm::all_of(op.getIndices(),
                    [&](Value x) { return loop.isDefinedOutsideOfLoop(x); }))
     row = arith::IndexCastOp::create(e.b, e.loc, e.b.getIndexType(),
-                                     hide(e, op, e.to32(row)));
+                                     hide(e, e.to32(row)));
   return result;
 }
 
@@ -160,7 +160,7 @@ static void lowerChunks(KernelLowering &k, warp::CopyAsyncOp op) {
   Inside rowsInside, columnsInside = insideWindow(e, tensor, op, hasRows);
   if (hasRows)
     rowsInside = insideWindow(e, tensor, op, 0);
-  rowsInside.count = hide(e, op, rowsInside.count);
+  rowsInside.count = hide(e, rowsInside.count);
   Value elsewhere = insideElsewhere(e, tensor, op);
   // The window's first element; it may lie outside, and is then not read.
   Value window = globalAddress(e, tensor, windowStart(e, op));
@@ -189,15 +189,23 @@ static void lowerChunks(KernelLowering &k, warp::CopyAsyncOp op) {
     if (hasRows)
       source = e.at(source, e.mul(e.toIndex(myRow), tensor.strides[rowDim]),
                     element);
-    source = hide(e, op, source);
+    source = hide(e, source);
     // Rows that are a multiple of the swizzle's period apart differ by a
-    // constant.
-    bool isRegular = hasRows && rowsAtOnce % (layout.rows * layout.period) == 0;
-    Value myPlace;
-    if (isRegular)
-      myPlace = hide(e, op,
-                     sharedAddress(e, base, buffer, ValueRange{myRow, column}));
-    Value countedRow = rowsInside.count ? hide(e, op, myRow) : myRow;
+    // constant: one address for each of the first ones.
+    int64_t period = layout.rows * layout.period;
+    llvm::SmallDenseMap<int64_t, Value> places;
+    auto placeOf = [&](int64_t first) {
+      auto [place, isNew] = places.try_emplace(first % period);
+      if (isNew) {
+        SmallVector<Value> indices = {column};
+        if (hasRows)
+          indices.insert(indices.begin(), e.add(myRow, e.i32(first % period)));
+        place->second = hide(e, sharedAddress(e, base, buffer, indices));
+      }
+      int64_t behind = first / period * period;
+      return e.add(place->second, e.i32(behind * layout.pitch * bytes));
+    };
+    Value countedRow = rowsInside.count ? hide(e, myRow) : myRow;
     Value rowStep =
         hasRows ? e.mul(tensor.strides[rowDim], e.index(rowsAtOnce)) : Value();
     for (int64_t first = 0; first < rows; first += rowsAtOnce) {
@@ -210,12 +218,7 @@ static void lowerChunks(KernelLowering &k, warp::CopyAsyncOp op) {
       Value size = columnBytes;
       if (read)
         size = e.select(read, columnBytes ? columnBytes : e.i32(16), e.i32(0));
-      SmallVector<Value> place = {column};
-      if (hasRows)
-        place.insert(place.begin(), row);
-      Value target = isRegular
-                         ? e.add(myPlace, e.i32(first * layout.pitch * bytes))
-                         : sharedAddress(e, base, buffer, place);
+      Value target = placeOf(first);
       emitCopy(e, target, source, size, predicate);
       if (hasRows)
         source = e.at(source, rowStep, element);

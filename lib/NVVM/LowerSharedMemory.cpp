@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelLowering.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -27,6 +29,61 @@ Value sharedAddress(const Emitter &e, Value base, warp::BufferType type,
   }
   Value start = e.add(base, e.mul(row, e.i32(layout.pitch * bytes)));
   return e.add(start, column);
+}
+
+/// An address computed anew where the loop around a load goes round, once for
+/// all loads of a block that differ by a constant: LLVM would move each of its
+/// dozens of sums out of the loop, and keep a register for each.
+static Value keepInLoop(KernelLowering &k, const Emitter &e,
+                        warp::LoadSharedOp load, ValueRange indices,
+                        Value address) {
+  if (!load->getParentOfType<scf::ForOp>())
+    return address;
+  Value &known =
+      k.loopAddresses[{load->getBlock(), load.getBuffer().getAsOpaquePointer(),
+                       indices.front().getAsOpaquePointer(),
+                       indices.back().getAsOpaquePointer()}];
+  if (!known)
+    known = e.ptx("mov.b32 $0, $1;", "=r,r", e.b.getI32Type(), address,
+                  /*sideEffects=*/true)
+                .front();
+  return known;
+}
+
+/// Takes a constant that is a multiple of `unit` off an index, in elements.
+static int64_t takeConstant(const Emitter &e, Value &index, int64_t unit) {
+  APInt constant;
+  if (matchPattern(index, m_ConstantInt(&constant))) {
+    int64_t value = constant.getSExtValue(), rest = value % unit;
+    index = e.i32(rest);
+    return value - rest;
+  }
+  auto sum = index.getDefiningOp<arith::AddIOp>();
+  if (!sum || !matchPattern(sum.getRhs(), m_ConstantInt(&constant)) ||
+      constant.getSExtValue() % unit)
+    return 0;
+  index = sum.getLhs();
+  return constant.getSExtValue();
+}
+
+/// The address that a thread loads from. Constants stand last, where they
+/// become part of the instruction.
+static Value loadAddress(KernelLowering &k, const Emitter &e,
+                         warp::LoadSharedOp load, SmallVector<Value> indices) {
+  warp::BufferType type = load.getBuffer().getType();
+  int64_t bytes = warp::getElementBytes(type.getElementType());
+  int64_t constant = 0;
+  if (type.getRank() == 2) {
+    tile::SharedLayout layout = warp::getSharedLayout(type);
+    constant = layout.pitch *
+               takeConstant(e, indices.front(), layout.rows * layout.period);
+    if (layout.period == 1)
+      constant += takeConstant(e, indices.back(), 1);
+  }
+  Value base = k.buffers.lookup(load.getBuffer());
+  Value start =
+      keepInLoop(k, e, load, indices, sharedAddress(e, base, type, indices));
+  return e.add(start, e.i32(constant * bytes));
 }
 
 static Value sharedPointer(const Emitter &e, Value address) {
@@ -61,9 +118,7 @@ void lowerSharedMemory(KernelLowering &k, Operation *op) {
     return;
   }
   if (auto load = dyn_cast<warp::LoadSharedOp>(op)) {
-    Value address =
-        sharedAddress(e, k.buffers.lookup(load.getBuffer()),
-                      load.getBuffer().getType(), in32(e, load.getIndices()));
+    Value address = loadAddress(k, e, load, in32(e, load.getIndices()));
     SmallVector<Type> types = wordTypes(load.getType());
     Type whole =
         types.size() == 1
