@@ -65,8 +65,8 @@ struct GpuImage {
 /// compiler. Nothing if there is none.
 std::optional<std::string> findPtxas();
 
-/// Runs ptxas. Its first error is the error; what it warns of is a diagnostic
-/// at `loc`.
+/// Runs ptxas; again at -O1 where it spills, and keeps what spills less. Its
+/// first error is the error; what it warns of is a diagnostic at `loc`.
 llvm::Expected<GpuImage> assemble(llvm::StringRef ptx, llvm::StringRef ptxas,
                                   const GpuTarget &target,
                                   const GpuOptions &options,
@@ -77,7 +77,8 @@ llvm::Expected<GpuImage> assemble(llvm::StringRef ptx, llvm::StringRef ptxas,
 /// default or constraint is no expression that the runtime evaluates.
 llvm::Expected<llvm::json::Object> describeProgram(tile::ProgramOp program);
 
-/// Adds to each launch the registers that ptxas gave it.
+/// Adds to each launch the registers that ptxas gave it and the bytes that its
+/// code writes to and reads from memory for want of more.
 void addResources(llvm::json::Object &manifest, const GpuImage &image);
 
 /// SHA-256 in hexadecimal.

@@ -322,8 +322,11 @@ void addResources(llvm::json::Object &manifest, const GpuImage &image) {
   for (json::Value &launch : *manifest.getArray("launches")) {
     json::Object &object = *launch.getAsObject();
     auto found = image.kernels.find(*object.getString("kernel"));
-    if (found != image.kernels.end())
-      object["registers"] = found->second.registers;
+    if (found == image.kernels.end())
+      continue;
+    const KernelResources &resources = found->second;
+    object["registers"] = resources.registers;
+    object["spill_bytes"] = resources.spillStores + resources.spillLoads;
   }
 }
 
