@@ -36,6 +36,9 @@ struct GridFigures {
   double readBytes = 0, writtenBytes = 0;
   /// Every tensor that is read or written, once: the least that memory moves.
   double leastBytes = 0;
+  /// Of a block of threads on a GPU, as the warp level has it: `registers` of a
+  /// thread, predicted. 0 elsewhere.
+  int64_t threads = 0, registers = 0, sharedBytes = 0;
 };
 
 /// The figures of every grid, in the order in which they run. `values`: every
@@ -56,6 +59,7 @@ struct Machine {
   double l2Bytes, memoryBytes; ///< TB/s
   int64_t registers;           ///< 32-bit, a multiprocessor
   int64_t sharedBytes;         ///< a multiprocessor
+  int64_t threads, blocks;     ///< a multiprocessor, at most
 };
 
 /// The machine that stands for a target, or null.
@@ -67,6 +71,16 @@ struct Bound {
   const char *limit = "";
 };
 Bound boundOf(const GridFigures &figures, const Machine &machine);
+
+/// Blocks of threads that a multiprocessor runs at a time, what allows no more,
+/// and how often the grid fills them all.
+struct Occupancy {
+  int64_t blocks = 0;
+  const char *limit = "";
+  double waves = 0;
+};
+Occupancy occupancyOf(const GridFigures &figures, const Machine &machine,
+                      int64_t multiprocessors);
 
 } // namespace attentile
 

@@ -5,8 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "GpuCompiler.h"
 #include "Session.h"
 #include "attentile/Explain.h"
+#include "attentile/NVVM/Passes.h"
+#include "attentile/NVVM/RegisterPressure.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 
@@ -19,6 +22,8 @@ namespace {
 /// guard: one entry a grid.
 struct Explained {
   std::vector<GridFigures> grids, unfused;
+  const Machine *machine = nullptr; ///< of a GPU target
+  int64_t multiprocessors = 0;
 };
 
 /// 1234567 as "1.23 M": three digits and a unit's prefix.
@@ -49,7 +54,7 @@ double traffic(llvm::ArrayRef<GridFigures> grids) {
 }
 
 void printGrid(llvm::raw_ostream &os, const GridFigures &grid,
-               const Machine *machine) {
+               const Explained &explained) {
   auto line = [&](const char *what) -> llvm::raw_ostream & {
     return os << llvm::left_justify(what, 22);
   };
@@ -71,7 +76,17 @@ void printGrid(llvm::raw_ostream &os, const GridFigures &grid,
   if (grid.leastBytes > 0)
     line("  intensity") << llvm::format("%.0f", grid.flops / grid.leastBytes)
                         << " FLOP a byte of memory\n";
-  if (machine) {
+  if (grid.threads != 0) {
+    const Machine *machine = explained.machine;
+    Occupancy occupancy =
+        occupancyOf(grid, *machine, explained.multiprocessors);
+    line("  a block takes") << grid.threads << " threads of " << grid.registers
+                            << " registers (predicted), " << grid.sharedBytes
+                            << " bytes of shared memory\n";
+    line("  at a time") << occupancy.blocks << " on a multiprocessor, for its "
+                        << occupancy.limit << "; "
+                        << llvm::format("%.3g", occupancy.waves) << " waves on "
+                        << explained.multiprocessors << '\n';
     Bound bound = boundOf(grid, *machine);
     line("  least time") << llvm::format("%.3g", bound.seconds * 1e3)
                          << " ms on " << machine->name << ", set by "
@@ -79,17 +94,16 @@ void printGrid(llvm::raw_ostream &os, const GridFigures &grid,
   }
 }
 
-void printText(llvm::raw_ostream &os, const Explained &explained,
-               const Machine *machine) {
+void printText(llvm::raw_ostream &os, const Explained &explained) {
   for (const GridFigures &grid : explained.grids)
-    printGrid(os, grid, machine);
+    printGrid(os, grid, explained);
   double ours = traffic(explained.grids), theirs = traffic(explained.unfused);
   if (ours > 0)
     os << "unfused, every block: " << amount(theirs) << "B asked of the cache, "
        << llvm::format("%.3g", theirs / ours) << " times as many\n";
 }
 
-llvm::json::Object toJSON(const GridFigures &grid, const Machine *machine) {
+llvm::json::Object toJSON(const GridFigures &grid, const Explained &explained) {
   llvm::json::Object tiles;
   for (const auto &[axis, size] : grid.tiles)
     tiles[axis] = size;
@@ -104,21 +118,32 @@ llvm::json::Object toJSON(const GridFigures &grid, const Machine *machine) {
                             {"read_bytes", grid.readBytes},
                             {"written_bytes", grid.writtenBytes},
                             {"least_bytes", grid.leastBytes}};
-  if (machine) {
+
+  if (const Machine *machine = explained.machine) {
     Bound bound = boundOf(grid, *machine);
     object["least_seconds"] = bound.seconds;
     object["limit"] = bound.limit;
     object["machine"] = machine->name;
   }
+  if (grid.threads != 0) {
+    Occupancy occupancy =
+        occupancyOf(grid, *explained.machine, explained.multiprocessors);
+    object["threads"] = grid.threads;
+    object["registers"] = grid.registers;
+    object["shared_bytes"] = grid.sharedBytes;
+    object["blocks_per_multiprocessor"] = occupancy.blocks;
+    object["blocks_limit"] = occupancy.limit;
+    object["multiprocessors"] = explained.multiprocessors;
+    object["waves"] = occupancy.waves;
+  }
   return object;
 }
 
-void printJSON(llvm::raw_ostream &os, const Explained &explained,
-               const Machine *machine) {
+void printJSON(llvm::raw_ostream &os, const Explained &explained) {
   auto list = [&](llvm::ArrayRef<GridFigures> grids) {
     llvm::json::Array array;
     for (const GridFigures &grid : grids)
-      array.push_back(toJSON(grid, machine));
+      array.push_back(toJSON(grid, explained));
     return array;
   };
   os << llvm::formatv("{0:2}", llvm::json::Value(llvm::json::Object{
@@ -142,22 +167,49 @@ bool readSizes(llvm::ArrayRef<std::string> texts,
   return true;
 }
 
-/// Lowers a copy of the kernel and counts; nothing after an error.
-std::optional<std::vector<GridFigures>>
-explain(Session &session, const CheckedKernel &kernel,
-        const PipelineOptions &pipeline,
-        const llvm::StringMap<int64_t> &values) {
+/// What blocks of threads take, from the warp level and before ptxas; false
+/// after an error.
+bool addResources(ModuleOp module, const PipelineOptions &pipeline,
+                  std::vector<GridFigures> &grids) {
+  if (!runPasses(module, [&](OpPassManager &pm) {
+        buildWarpPipeline(pm, pipeline);
+        buildRegisterPipeline(pm);
+      }))
+    return false;
+  auto program = *module.getOps<tile::ProgramOp>().begin();
+  // Grids have one kernel each, and perhaps a second one for other strides.
+  llvm::StringMap<warp::KernelOp> kernels;
+  for (auto kernel : program.getOps<warp::KernelOp>())
+    kernels[kernel.getName()] = kernel;
+  for (GridFigures &grid : grids) {
+    warp::KernelOp kernel = kernels.lookup(grid.name);
+    grid.threads = 32 * kernel.getWarps();
+    grid.registers = predictRegisters(kernel);
+    grid.sharedBytes = kernel.getSharedBytes().value_or(0);
+  }
+  return true;
+}
+
+/// Lowers a copy of the kernel and counts, with what threads take if asked;
+/// the exit code of an error.
+int explain(Session &session, const CheckedKernel &kernel,
+            const PipelineOptions &pipeline,
+            const llvm::StringMap<int64_t> &values, bool withResources,
+            std::vector<GridFigures> &grids) {
   OwningOpRef<ModuleOp> module = session.emit(kernel);
   if (!module || !session.lowerToTiles(*module, pipeline))
-    return std::nullopt;
+    return exitWrongCall;
   auto figures =
       explainProgram(*module->getOps<tile::ProgramOp>().begin(), values);
-  if (figures)
-    return std::move(*figures);
-  wrongCall(llvm::toString(figures.takeError()),
-            "give sizes and integer scalars with --sizes, as in --sizes "
-            "B=1,H=16,M=4096,N=4096");
-  return std::nullopt;
+  if (!figures)
+    return wrongCall(
+        llvm::toString(figures.takeError()),
+        "give sizes and integer scalars with --sizes, as in --sizes "
+        "B=1,H=16,M=4096,N=4096");
+  grids = std::move(*figures);
+  if (withResources && !addResources(*module, pipeline, grids))
+    return exitWrongProgram;
+  return exitSuccess;
 }
 
 } // namespace
@@ -176,18 +228,22 @@ int explainCommand(const ExplainCommandOptions &options) {
   for (const char *pass : {"tile-fuse-online-softmax",
                            "tile-skip-masked-blocks", "tile-guard-softmax"})
     plain.disabledPasses.push_back(pass);
-  auto grids = explain(session, *kernel, options.pipeline, values);
-  if (!grids)
-    return exitWrongCall;
-  auto unfused = explain(session, *kernel, plain, values);
-  if (!unfused)
-    return exitWrongCall;
-  Explained explained{std::move(*grids), std::move(*unfused)};
-  const Machine *machine = findMachine(options.target);
+  Explained explained;
+  if (int code = explain(session, *kernel, options.pipeline, values,
+                         options.pipeline.forGpu, explained.grids))
+    return code;
+  if (int code = explain(session, *kernel, plain, values,
+                         /*withResources=*/false, explained.unfused))
+    return code;
+  explained.machine = findMachine(options.target);
+  if (explained.machine)
+    explained.multiprocessors = options.multiprocessors
+                                    ? options.multiprocessors
+                                    : explained.machine->multiprocessors;
   if (options.json)
-    printJSON(llvm::outs(), explained, machine);
+    printJSON(llvm::outs(), explained);
   else
-    printText(llvm::outs(), explained, machine);
+    printText(llvm::outs(), explained);
   return exitSuccess;
 }
 

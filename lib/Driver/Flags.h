@@ -133,6 +133,11 @@ struct ExplainFlags : CommonFlags {
       cl::desc("The sizes, and scalars of masks, to count for"),
       cl::cat(category)};
   cl::opt<bool> json{"json", cl::desc("Print JSON"), cl::cat(category)};
+  cl::opt<unsigned> multiprocessors{
+      "multiprocessors", cl::value_desc("N"), cl::init(0),
+      cl::desc(
+          "GPU: how many it has; default: those of the target's usual one"),
+      cl::cat(category)};
 };
 
 struct CompileFlags : CommonFlags {

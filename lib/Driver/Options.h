@@ -81,6 +81,7 @@ struct CheckCommandOptions : CommonOptions {
 struct ExplainCommandOptions : CommonOptions {
   std::vector<std::string> sizes; ///< each as M=4096; what --bind leaves open
   bool json = false;
+  unsigned multiprocessors = 0; ///< of the GPU; 0: those of the usual one
 };
 
 int explainCommand(const ExplainCommandOptions &options);

@@ -12,9 +12,12 @@
 
 #include "GpuTileSizes.h"
 #include "WholeAxes.h"
+#include "mlir/IR/Remarks.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
+
+#define DEBUG_TYPE "attn-to-tile"
 
 using namespace mlir;
 
@@ -239,6 +242,14 @@ FailureOr<TileChoice> Chooser::run() {
     return failure();
   }
   const GpuUse &use = chosen->use;
+  GpuUse table = make(requested, preferred).use;
+  if (int64_t limit = registerLimit(table.warps());
+      table.shared <= target.sharedPerBlock && table.registers > limit)
+    remark::missed(grid.getLoc(),
+                   remark::RemarkOpts::name("TableTiles").category(DEBUG_TYPE))
+        << remark::add("tiles of the target's table")
+        << remark::reason("{0} registers a thread would be needed, of {1}",
+                          table.registers, limit);
   TileChoice choice;
   choice.sizes = std::move(chosen->sizes);
   choice.resources = tile::ResourcesAttr::get(

@@ -16,7 +16,7 @@ using namespace mlir;
 
 namespace attentile {
 
-void buildNVVMPipeline(OpPassManager &manager) {
+void buildRegisterPipeline(OpPassManager &manager) {
   manager.addPass(createWarpUnrollFragments());
   // Scalars only from here: ranges are known element by element.
   manager.addPass(createCSEPass());
@@ -25,6 +25,10 @@ void buildNVVMPipeline(OpPassManager &manager) {
   // Merged loads take few registers.
   manager.addPass(createWarpHoistLoads());
   manager.addPass(createWarpNarrowIndices());
+}
+
+void buildNVVMPipeline(OpPassManager &manager) {
+  buildRegisterPipeline(manager);
   manager.addPass(createWarpToNVVM());
   manager.addPass(createAttnExpandIntegerDivision());
   manager.addPass(createNVVMExpandMath());

@@ -325,8 +325,13 @@ void addResources(llvm::json::Object &manifest, const GpuImage &image) {
     if (found == image.kernels.end())
       continue;
     const KernelResources &resources = found->second;
+    int64_t spills = resources.spillStores + resources.spillLoads;
+    if (auto otherwise = object.getString("otherwise"))
+      if (auto other = image.kernels.find(*otherwise);
+          other != image.kernels.end())
+        spills += other->second.spillStores + other->second.spillLoads;
     object["registers"] = resources.registers;
-    object["spill_bytes"] = resources.spillStores + resources.spillLoads;
+    object["spill_bytes"] = spills;
   }
 }
 

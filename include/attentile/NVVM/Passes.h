@@ -19,6 +19,10 @@ namespace attentile {
 #define GEN_PASS_REGISTRATION
 #include "NVVM/Passes.h.inc"
 
+/// Adds the first passes of buildNVVMPipeline: fragments become registers and
+/// indices 32-bit where they fit, still in warp.kernels.
+void buildRegisterPipeline(mlir::OpPassManager &manager);
+
 /// Adds every pass from warp.kernels with allocated buffers to the LLVM and
 /// NVVM dialects: one function a kernel, in the order of the program.
 void buildNVVMPipeline(mlir::OpPassManager &manager);

@@ -1,0 +1,192 @@
+//===- RegisterPressure.cpp - registers that a kernel will take -----------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "attentile/NVVM/RegisterPressure.h"
+#include "Registers.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace attentile {
+namespace {
+
+/// What a thread may have, and all threads of a multiprocessor.
+constexpr int64_t kMostRegisters = 255, kRegistersOfMultiprocessor = 65536;
+
+/// Of the registers that a kernel does not need, what ptxas 13 takes all the
+/// same; from the examples at head sizes 8 to 512 (scripts/resources.py). The
+/// second where operands are read from shared memory element by element.
+constexpr double kShare = 0.5, kShareIfElements = 0.65;
+/// A small kernel has no more loads to ask for.
+constexpr double kMostGrowth = 2.5;
+
+/// Walks a kernel backwards with the set of values that are still needed.
+class Pressure {
+public:
+  int64_t of(warp::KernelOp kernel) {
+    walk(kernel.getBody().front());
+    return peak;
+  }
+
+private:
+  llvm::DenseSet<Value> alive;
+  llvm::DenseMap<Value, bool> uniform;
+  int64_t live = 0, peak = 0;
+
+  bool isUniform(Value value);
+  int64_t registersOf(Value value);
+  void use(Value value);
+  void kill(Value value);
+  void walk(Block &block);
+  void walk(scf::ForOp loop);
+  void walk(scf::IfOp branch);
+};
+
+/// Whether the whole block of threads has one value, which takes none of a
+/// thread's registers.
+bool Pressure::isUniform(Value value) {
+  if (auto known = uniform.find(value); known != uniform.end())
+    return known->second;
+  Operation *op = value.getDefiningOp();
+  bool result;
+  if (!op) {
+    Operation *parent = cast<BlockArgument>(value).getOwner()->getParentOp();
+    auto loop = dyn_cast<scf::ForOp>(parent);
+    result = !loop || value == loop.getInductionVar();
+  } else {
+    result = isPure(op) && op->getNumRegions() == 0 &&
+             !isa<warp::ThreadIdOp, warp::LaneIdOp, warp::WarpIdOp>(op) &&
+             llvm::all_of(op->getOperands(),
+                          [&](Value operand) { return isUniform(operand); });
+  }
+  return uniform[value] = result;
+}
+
+int64_t Pressure::registersOf(Value value) {
+  Type type = value.getType();
+  Type element = getElementTypeOrSelf(type);
+  if (isa<warp::BufferType, TensorType>(type) || element.isInteger(1) ||
+      matchPattern(value, m_Constant()))
+    return 0;
+  if (element.isIntOrIndex() && isUniform(value))
+    return 0;
+  int64_t bytes = warp::getElementBytes(element) * warp::getNumRegisters(type);
+  return llvm::divideCeil(bytes, 4);
+}
+
+void Pressure::use(Value value) {
+  // Joined registers are those registers.
+  if (auto join = value.getDefiningOp<UnrealizedConversionCastOp>();
+      join && join.getInputs().size() > 1) {
+    for (Value part : join.getInputs())
+      use(part);
+    return;
+  }
+  // Another width of an integer is the same register, and a sum with a
+  // constant is computed anew or part of an instruction.
+  if (Operation *op = value.getDefiningOp();
+      op && (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op) ||
+             (isa<arith::AddIOp>(op) &&
+              matchPattern(op->getOperand(1), m_Constant()))))
+    return use(op->getOperand(0));
+  if (alive.insert(value).second)
+    live += registersOf(value);
+}
+
+void Pressure::kill(Value value) {
+  if (alive.erase(value))
+    live -= registersOf(value);
+}
+
+void Pressure::walk(Block &block) {
+  for (Operation &op : llvm::reverse(block)) {
+    if (isa<scf::YieldOp>(op))
+      continue;
+    if (auto cast = dyn_cast<UnrealizedConversionCastOp>(op);
+        cast && cast.getInputs().size() > 1)
+      continue;
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      walk(loop);
+    } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      walk(branch);
+    } else {
+      // Results that nothing reads are written too.
+      for (Value result : op.getResults())
+        use(result);
+      peak = std::max(peak, live);
+      for (Value result : op.getResults())
+        kill(result);
+      for (Value operand : op.getOperands())
+        use(operand);
+    }
+    peak = std::max(peak, live);
+  }
+}
+
+void Pressure::walk(scf::ForOp loop) {
+  for (Value result : loop.getResults())
+    kill(result);
+  llvm::SetVector<Value> outer;
+  getUsedValuesDefinedAbove(loop.getRegion(), outer);
+  for (Value value : outer)
+    use(value);
+  for (Value value : loop.getYieldedValues())
+    use(value);
+  peak = std::max(peak, live);
+  walk(*loop.getBody());
+  for (Value argument : loop.getRegionIterArgs())
+    kill(argument);
+  for (Value value : loop.getInitArgs())
+    use(value);
+}
+
+void Pressure::walk(scf::IfOp branch) {
+  for (Value result : branch.getResults())
+    kill(result);
+  llvm::DenseSet<Value> after = alive, before = alive;
+  int64_t liveAfter = live;
+  for (Region &region : branch->getRegions()) {
+    if (region.empty())
+      continue;
+    alive = after;
+    live = liveAfter;
+    for (Value value : region.front().getTerminator()->getOperands())
+      use(value);
+    walk(region.front());
+    before.insert(alive.begin(), alive.end());
+  }
+  alive = after;
+  live = liveAfter;
+  for (Value value : before)
+    use(value);
+}
+
+} // namespace
+
+int64_t predictRegisters(warp::KernelOp kernel) {
+  int64_t threads = 32 * kernel.getWarps();
+  int64_t most =
+      std::min<int64_t>(kMostRegisters, kRegistersOfMultiprocessor / threads);
+  int64_t needed = Pressure().of(kernel);
+  if (needed >= most)
+    return most;
+  bool readsElements = false;
+  kernel.getBody().walk([&](warp::LoadSharedOp load) {
+    readsElements |= load->getParentOfType<scf::ForOp>() != nullptr;
+  });
+  // ptxas spends part of what is left on loads that it asks for ahead of their
+  // use, the more of it the more loads there are.
+  double share = readsElements ? kShareIfElements : kShare;
+  return std::min(needed + int64_t(share * double(most - needed)),
+                  int64_t(kMostGrowth * double(needed)));
+}
+
+} // namespace attentile
