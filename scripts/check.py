@@ -4,14 +4,13 @@
     scripts/check.py          what `make check` does: every lit and unit test of
                               the release preset, and each fuzzer for a minute
     scripts/check.py --all    what `make check-all` does: also every size of every
-                              example, what ptxas says of it, all tests under ASan and UBSan, the debug
+                              example, all tests under ASan and UBSan, the debug
                               preset, a build without the precompiled header, and
                               each fuzzer for ten minutes
 """
 import argparse
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 import time
@@ -113,15 +112,6 @@ def every_size():
         count(run(ROOT / "build/release/bin/attentile", "check", example, "--full"), f"check --full {example.name}")
 
 
-def resources():
-    """What ptxas says of every example, for every target, type and head size."""
-    heading("spills and predicted registers")
-    if not shutil.which("ptxas"):
-        print("skipped: no ptxas")
-        return
-    count(run("scripts/resources.py", "--compiler", ROOT / "build/release/bin/attentile"), "scripts/resources.py")
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--all", action="store_true", help="the long form")
@@ -131,7 +121,6 @@ def main():
     lit("release")
     if arguments.all:
         every_size()
-        resources()
         lit("sanitize")
         lit("debug")
         heading("without the precompiled header")
