@@ -1,5 +1,4 @@
-//===- SemaFunctions.cpp - functions, declared and imported
-//-----------------===//
+//===- SemaFunctions.cpp - functions, declared and imported ---------------===//
 //
 // Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
