@@ -100,6 +100,10 @@ private:
   }
 };
 
+/// What tells addresses of shared memory apart, but for a constant: a buffer
+/// and two indices, or a buffer and the form of an ldmatrix.
+using AddressKey = std::array<const void *, 3>;
+
 /// The state of one kernel's lowering.
 struct KernelLowering {
   explicit KernelLowering(warp::KernelOp kernel) : kernel(kernel) {}
@@ -108,17 +112,14 @@ struct KernelLowering {
   llvm::DenseMap<mlir::Value, TensorAccess> tensors;
   /// The first byte of a buffer (or stage), an i32 in the shared window.
   llvm::DenseMap<mlir::Value, mlir::Value> buffers;
-  /// Of ldmatrix: what the loads of a block from a buffer share.
-  std::map<std::tuple<mlir::Block *, const void *, int64_t>, mlir::Value>
-      laneBases;
   /// Of ldmatrix: what a lane adds to an address, by the buffer's layout and
   /// the form of the load.
   std::map<std::array<int64_t, 5>, mlir::Value> laneBytes;
   /// The thread's number, read anew before a loop for what its copies compute
   /// from it: or a later loop's parts would be kept through an earlier one.
   llvm::DenseMap<mlir::Operation *, mlir::Value> loopThreads;
-  /// Of load_shared: the same, by block, buffer and two indices.
-  std::map<std::array<const void *, 4>, mlir::Value> loopAddresses;
+  /// What the loads of a block from a buffer share of their addresses.
+  std::map<std::pair<mlir::Block *, AddressKey>, mlir::Value> loopAddresses;
   mlir::Value threadId; ///< i32
   mlir::Value laneId;   ///< i32
   mlir::Value warpId;   ///< i32, the same register in all lanes
@@ -143,6 +144,17 @@ void lowerGlobalMemory(KernelLowering &lowering, mlir::Operation *op);
 /// indices, i32, are any thread's own.
 mlir::Value sharedAddress(const Emitter &e, mlir::Value base,
                           warp::BufferType type, mlir::ValueRange indices);
+
+/// A value that LLVM knows nothing of from here on. What is computed from it is
+/// computed where it is used; else it would be computed once, before loops, and
+/// keep a register throughout.
+mlir::Value hide(const Emitter &e, mlir::Value value);
+
+/// `address` computed anew where the loop that `op` is in goes round, once for
+/// each key and block: LLVM would move each of its dozens of sums with a
+/// constant out of the loop, and keep a register for each.
+mlir::Value keepInLoop(KernelLowering &k, const Emitter &e, mlir::Operation *op,
+                       const AddressKey &key, mlir::Value address);
 
 /// Whether `index` is inside dimension `dim`, or null if that is known.
 mlir::Value insideDim(const Emitter &e, const TensorAccess &tensor,

@@ -82,11 +82,7 @@ static void emitCopy(const Emitter &e, Value shared, Value global, Value bytes,
           {shared, global, predicate}, /*sideEffects=*/true);
 }
 
-/// A value that LLVM knows nothing of from here on. What is computed from it
-/// for each of a copy's rows is then computed where it is used; else each sum,
-/// and of a window that is copied again each address and size too, would be
-/// computed once, before loops, and keep a register throughout.
-static Value hide(const Emitter &e, Value value) {
+Value hide(const Emitter &e, Value value) {
   if (!value)
     return value;
   bool isWide = isa<LLVM::LLVMPointerType>(value.getType());

@@ -12,28 +12,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelLowering.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 
 namespace attentile::nvvm {
-
-/// The part of an address that all loads of a buffer share, computed anew where
-/// a loop goes round: LLVM would move each of its dozens of sums with a
-/// constant out of the loop, and keep a register for each.
-static Value laneBase(KernelLowering &k, const Emitter &e, warp::LdmatrixOp op,
-                      Value base) {
-  if (!op->getParentOfType<scf::ForOp>())
-    return base;
-  int64_t form = op.getNum() * 2 + int64_t(op.getOrder());
-  Value &known =
-      k.laneBases[{op->getBlock(), op.getBuffer().getAsOpaquePointer(), form}];
-  if (!known)
-    known = e.ptx("mov.b32 $0, $1;", "=r,r", e.b.getI32Type(), base,
-                  /*sideEffects=*/true)
-                .front();
-  return known;
-}
 
 namespace {
 /// What of an ldmatrix depends on the lane: lanes 0 to 7 give the rows of the
@@ -100,8 +82,11 @@ static Value ldmatrixAddress(KernelLowering &k, const Emitter &e,
     return sharedAddress(e, base, type,
                          {e.add(row, lane.row), e.add(column, laneColumn)});
   }
+  auto form = reinterpret_cast<const void *>(
+      int64_t(op.getNum() * 2 + int64_t(op.getOrder())));
   Value start =
-      laneBase(k, e, op, e.add(base, laneBytes(k, op, layout, bytes)));
+      keepInLoop(k, e, op, {op.getBuffer().getAsOpaquePointer(), form, nullptr},
+                 e.add(base, laneBytes(k, op, layout, bytes)));
   Value columnBytes = e.mul(column, e.i32(bytes));
   Value low = e.bitAnd(columnBytes, e.i32((layout.period - 1) * 16));
   Value high = e.sub(columnBytes, low);

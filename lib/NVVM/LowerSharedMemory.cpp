@@ -31,22 +31,13 @@ Value sharedAddress(const Emitter &e, Value base, warp::BufferType type,
   return e.add(start, column);
 }
 
-/// An address computed anew where the loop around a load goes round, once for
-/// all loads of a block that differ by a constant: LLVM would move each of its
-/// dozens of sums out of the loop, and keep a register for each.
-static Value keepInLoop(KernelLowering &k, const Emitter &e,
-                        warp::LoadSharedOp load, ValueRange indices,
-                        Value address) {
-  if (!load->getParentOfType<scf::ForOp>())
+Value keepInLoop(KernelLowering &k, const Emitter &e, Operation *op,
+                 const AddressKey &key, Value address) {
+  if (!op->getParentOfType<scf::ForOp>())
     return address;
-  Value &known =
-      k.loopAddresses[{load->getBlock(), load.getBuffer().getAsOpaquePointer(),
-                       indices.front().getAsOpaquePointer(),
-                       indices.back().getAsOpaquePointer()}];
+  Value &known = k.loopAddresses[{op->getBlock(), key}];
   if (!known)
-    known = e.ptx("mov.b32 $0, $1;", "=r,r", e.b.getI32Type(), address,
-                  /*sideEffects=*/true)
-                .front();
+    known = hide(e, address);
   return known;
 }
 
@@ -81,8 +72,11 @@ static Value loadAddress(KernelLowering &k, const Emitter &e,
       constant += takeConstant(e, indices.back(), 1);
   }
   Value base = k.buffers.lookup(load.getBuffer());
+  AddressKey key = {load.getBuffer().getAsOpaquePointer(),
+                    indices.front().getAsOpaquePointer(),
+                    indices.back().getAsOpaquePointer()};
   Value start =
-      keepInLoop(k, e, load, indices, sharedAddress(e, base, type, indices));
+      keepInLoop(k, e, load, key, sharedAddress(e, base, type, indices));
   return e.add(start, e.i32(constant * bytes));
 }
 
