@@ -7,8 +7,12 @@
                               example, all tests under ASan and UBSan, the debug
                               preset, a build without the precompiled header, and
                               each fuzzer for ten minutes
+    scripts/check.py --part sizes --part fuzz
+                              some parts of that alone, for a day that is short:
+                              release, sizes, sanitize, debug, no-pch, fuzz
 """
 import argparse
+import concurrent.futures
 import os
 import pathlib
 import subprocess
@@ -17,6 +21,8 @@ import time
 import xml.etree.ElementTree as ET
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+SHORT = ("release", "fuzz")
+LONG = ("release", "sizes", "sanitize", "debug", "no-pch", "fuzz")
 passed = failed = 0
 
 
@@ -105,27 +111,47 @@ def fuzz(seconds):
 
 
 def every_size():
-    """The full product of types, sizes and values, for every example."""
+    """The product of types, head sizes and sizes of every example; one on each core."""
     heading("every size of every example")
-    for example in sorted((ROOT / "examples").glob("*.attn")):
-        print(example.name, flush=True)
-        count(run(ROOT / "build/release/bin/attentile", "check", example, "--full"), f"check --full {example.name}")
+    if not build("release", "attentile"):
+        count(False, "the build of preset release")
+        return
+
+    def check(example):
+        return subprocess.run([ROOT / "build/release/bin/attentile", "check", example, "--every-size", "--threads=1"],
+                              cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    examples = sorted((ROOT / "examples").glob("*.attn"))
+    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        for example, result in zip(examples, pool.map(check, examples)):
+            print(result.stdout, end="", flush=True)
+            count(result.returncode == 0, f"check --every-size {example.name}")
+
+
+def fuzz_seconds(arguments):
+    """What was asked for, else what the form of the run is meant to take."""
+    if arguments.fuzz_seconds is not None:
+        return arguments.fuzz_seconds
+    return 600 if arguments.all or arguments.part else 60
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--all", action="store_true", help="the long form")
+    parser.add_argument("--part", action="append", choices=LONG, help="a part of the long form; may be repeated")
     parser.add_argument("--fuzz-seconds", type=int, help="seconds for each fuzzer (60; 600 with --all)")
     arguments = parser.parse_args()
     start = time.time()
-    lit("release")
-    if arguments.all:
-        every_size()
-        lit("sanitize")
-        lit("debug")
-        heading("without the precompiled header")
-        count(build("no-pch"), "the build without the precompiled header")
-    fuzz(arguments.fuzz_seconds if arguments.fuzz_seconds is not None else 600 if arguments.all else 60)
+    for part in LONG if arguments.all else arguments.part or SHORT:
+        if part in ("release", "sanitize", "debug"):
+            lit(part)
+        elif part == "sizes":
+            every_size()
+        elif part == "no-pch":
+            heading("without the precompiled header")
+            count(build(part), "the build without the precompiled header")
+        else:
+            fuzz(fuzz_seconds(arguments))
     print(f"\nafter {time.time() - start:.0f} s:")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0

@@ -71,6 +71,11 @@ public:
   virtual llvm::Error record(const RecordedRun &run) = 0;
 };
 
+/// Which runs a check makes: every pair of a type, head sizes, sizes, strides
+/// and values at least once; every combination of types, head sizes and sizes,
+/// strides and values changing from run to run; every combination of all.
+enum class Coverage { Pairs, Sizes, All };
+
 struct RunCheckOptions {
   /// The file as the user wrote it, for the command that repeats a failure.
   std::string file;
@@ -82,8 +87,7 @@ struct RunCheckOptions {
   uint64_t seed = 1;
   /// Also after each pass.
   bool eachPass = false;
-  /// Every combination, not every pair.
-  bool full = false;
+  Coverage coverage = Coverage::Pairs;
   /// Only this configuration, in the form that a failure prints.
   std::string only;
   /// Only after this pass; empty: with all passes on.

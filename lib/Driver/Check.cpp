@@ -37,6 +37,7 @@ public:
 
   /// The covering set, and the smaller one after each pass.
   std::vector<Config> coveringSet();
+  std::vector<Config> product(bool ofStridesAndValues);
   std::vector<Config> passSet();
 
   /// Runs the configurations with the passes up to `pass`; keeps what the
@@ -151,7 +152,30 @@ bool Checker::isPermitted(const Config &config) {
   return variant && canDrawScalars(*variant, config);
 }
 
+/// Every combination; strides and values too, or else their next ones for each.
+std::vector<Config> Checker::product(bool ofStridesAndValues) {
+  std::vector<unsigned> counts = levels();
+  std::vector<int64_t> sizes(counts.begin(), counts.end());
+  if (!ofStridesAndValues)
+    sizes[5] = sizes[6] = 1;
+  std::vector<int64_t> index(sizes.size());
+  std::vector<Config> configs;
+  do {
+    std::vector<unsigned> row(index.begin(), index.end());
+    if (!ofStridesAndValues) {
+      row[5] = configs.size() % counts[5];
+      row[6] = configs.size() / counts[5] % counts[6];
+    }
+    Config config = makeConfig(row);
+    if (isPermitted(config))
+      configs.push_back(config);
+  } while (nextIndex(index, sizes));
+  return configs;
+}
+
 std::vector<Config> Checker::coveringSet() {
+  if (options.coverage != Coverage::Pairs)
+    return product(options.coverage == Coverage::All);
   std::vector<Config> configs;
   // The last extent to try is 0.
   int zero = numExtentsToTry - 1;
@@ -163,11 +187,10 @@ std::vector<Config> Checker::coveringSet() {
                          -1,
                          -1};
   std::vector<unsigned> counts = levels();
-  for (const std::vector<unsigned> &row :
-       coverPairs(counts, empty, options.seed, options.full,
-                  [&](llvm::ArrayRef<unsigned> row) {
-                    return isPermitted(makeConfig(row));
-                  }))
+  for (const std::vector<unsigned> &row : coverPairs(
+           counts, empty, options.seed, [&](llvm::ArrayRef<unsigned> row) {
+             return isPermitted(makeConfig(row));
+           }))
     configs.push_back(makeConfig(row));
   // Runs of one compilation follow each other.
   llvm::sort(configs, [](const Config &a, const Config &b) {

@@ -85,7 +85,7 @@ int checkCommand(const CheckCommandOptions &options) {
   check.target = *target;
   check.seed = options.seed;
   check.eachPass = options.eachPass;
-  check.full = options.full;
+  check.coverage = options.coverage;
   check.only = options.only;
   check.after = options.after;
   check.progress = llvm::sys::Process::StandardErrIsDisplayed();

@@ -121,10 +121,9 @@ bool canDrawScalars(Variant &variant, const Config &config);
 /// that every pair of levels of two factors stands in one, unless `permitted`
 /// refuses all rows with it. `empty` has each factor's level at which a run
 /// computes nothing (-1: none): such a row counts for that level's pairs only.
-/// `full` gives every row instead.
 std::vector<std::vector<unsigned>>
 coverPairs(llvm::ArrayRef<unsigned> levels, llvm::ArrayRef<int> empty,
-           uint64_t seed, bool full,
+           uint64_t seed,
            llvm::function_ref<bool(llvm::ArrayRef<unsigned>)> permitted);
 
 } // namespace attentile::checking

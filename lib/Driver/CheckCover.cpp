@@ -141,19 +141,9 @@ private:
 
 std::vector<std::vector<unsigned>>
 coverPairs(llvm::ArrayRef<unsigned> levels, llvm::ArrayRef<int> empty,
-           uint64_t seed, bool full,
+           uint64_t seed,
            llvm::function_ref<bool(llvm::ArrayRef<unsigned>)> permitted) {
   std::vector<std::vector<unsigned>> rows;
-  if (full) {
-    std::vector<int64_t> index(levels.size());
-    std::vector<int64_t> sizes(levels.begin(), levels.end());
-    do {
-      std::vector<unsigned> row(index.begin(), index.end());
-      if (permitted(row))
-        rows.push_back(row);
-    } while (nextIndex(index, sizes));
-    return rows;
-  }
   Cover cover(levels, empty, seed);
   while (std::optional<Cover::Pair> pair = cover.next()) {
     std::vector<unsigned> best;

@@ -215,7 +215,9 @@ static int checkMain(int argc, char **argv) {
   if (!flags.finish(options))
     return exitWrongCall;
   options.eachPass = flags.eachPass;
-  options.full = flags.full;
+  options.coverage = flags.full        ? Coverage::All
+                     : flags.everySize ? Coverage::Sizes
+                                       : Coverage::Pairs;
   options.only = flags.only;
   options.after = flags.after;
   options.prepare = flags.prepare;

@@ -168,7 +168,13 @@ struct CheckFlags : CommonFlags {
       "each-pass",
       cl::desc("Also run the program as it stands after every pass"),
       cl::cat(category)};
-  cl::opt<bool> full{"full", cl::desc("Every combination, not only every pair"),
+  cl::opt<bool> everySize{
+      "every-size",
+      cl::desc("Every combination of types, head sizes and sizes, not only "
+               "every pair; strides and values change from run to run"),
+      cl::cat(category)};
+  cl::opt<bool> full{"full",
+                     cl::desc("Every combination of all: a day for one kernel"),
                      cl::cat(category)};
   cl::opt<std::string> only{
       "only", cl::value_desc("CONFIGURATION"),

@@ -7,6 +7,7 @@
 #ifndef ATTENTILE_LIB_DRIVER_OPTIONS_H
 #define ATTENTILE_LIB_DRIVER_OPTIONS_H
 
+#include "attentile/Check.h"
 #include "attentile/Pipeline.h"
 #include <string>
 #include <vector>
@@ -73,7 +74,7 @@ struct CheckCommandOptions : CommonOptions {
   uint64_t seed = 1;
   unsigned threads = 0;
   bool eachPass = false;
-  bool full = false;
+  Coverage coverage = Coverage::Pairs;
   std::string only, after; ///< one configuration; one pass
   std::string prepare;     ///< a folder; empty: the runs happen here
 };

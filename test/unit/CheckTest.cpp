@@ -115,7 +115,7 @@ TEST(Cover, EveryPairThatIsPermitted) {
   auto permitted = [](llvm::ArrayRef<unsigned> row) {
     return row[2] != 5 || row[3] != 5;
   };
-  auto rows = coverPairs(levels, empty, 1, false, permitted);
+  auto rows = coverPairs(levels, empty, 1, permitted);
   EXPECT_LE(rows.size(), 95u);
   for (size_t i = 0; i < levels.size(); ++i)
     for (size_t j = i + 1; j < levels.size(); ++j)
@@ -129,8 +129,6 @@ TEST(Cover, EveryPairThatIsPermitted) {
           });
           EXPECT_EQ(found, !(i == 2 && j == 3 && a == 5 && b == 5));
         }
-  auto all = [](llvm::ArrayRef<unsigned>) { return true; };
-  EXPECT_EQ(coverPairs({2, 3}, {-1, -1}, 1, true, all).size(), 6u);
 }
 
 /// The covering set of the causal example: the reference agrees with itself,
@@ -146,6 +144,18 @@ TEST(Check, CoversTheCausalExample) {
   EXPECT_LE(check.runner.compilations, 27);
   EXPECT_GT(checks[0].elements, 10000);
   EXPECT_LT(checks[0].excluded, checks[0].elements / 10);
+}
+
+/// 6 row lengths, 6 key lengths, 3 batch sizes, for each of 3 types.
+TEST(Check, EverySizeIsAProduct) {
+  Check check("01-attention.attn");
+  check.bindings.add("D=8,E=8", check.diagnostics);
+  check.options.coverage = Coverage::Sizes;
+  std::vector<PassCheck> checks = check.run();
+  ASSERT_EQ(checks.size(), 1u);
+  EXPECT_TRUE(allPassed(checks)) << check.text;
+  EXPECT_EQ(checks[0].runs, 6 * 6 * 3 * 3);
+  EXPECT_EQ(check.runner.compilations, 3);
 }
 
 TEST(Check, NamesTheBrokenPass) {
