@@ -13,6 +13,9 @@ namespace attentile {
 
 using tile::Layout;
 
+/// Of what mma.m16n8 makes.
+static constexpr int64_t kBlockRows = 16;
+
 /// Over how many warps a column axis is spread.
 int64_t NaturalLayouts::warpsOf(StringAttr column) const {
   if (axes.isReducedColumn(column))
@@ -23,6 +26,11 @@ int64_t NaturalLayouts::warpsOf(StringAttr column) const {
 StringAttr NaturalLayouts::rowsOf(RankedTensorType type) const {
   if (tile::getAxisPosition(type, warps.getRows()))
     return warps.getRows();
+  // Of few keys and many columns the columns: a block has 16 rows.
+  for (auto [axis, size] :
+       llvm::zip_equal(tile::getAxes(type), type.getShape()))
+    if (size % kBlockRows == 0)
+      return axis;
   return tile::getAxes(type).front();
 }
 
@@ -33,9 +41,10 @@ tile::FragmentAttr NaturalLayouts::get(RankedTensorType type) const {
   int64_t rowWarps = warps.getSplitRows();
   if (names.size() == 1) {
     int64_t size = type.getDimSize(0);
-    Layout layout = hasRows ? Layout::accumulator(size, 8, rowWarps, 1)
-                            : Layout::accumulator(16 * rowWarps, size, rowWarps,
-                                                  warpsOf(names.front()));
+    Layout layout = hasRows
+                        ? Layout::accumulator(size, 8, rowWarps, 1)
+                        : Layout::accumulator(kBlockRows * rowWarps, size,
+                                              rowWarps, warpsOf(names.front()));
     return tile::FragmentAttr::get(context, layout.slice(hasRows ? 0 : 1));
   }
 
@@ -45,7 +54,7 @@ tile::FragmentAttr NaturalLayouts::get(RankedTensorType type) const {
   int64_t rows = type.getDimSize(row), columns = type.getDimSize(column);
   int64_t columnWarps = hasRows ? warpsOf(names[column]) : 1;
   if (!hasRows) // every warp a part, as far as there are blocks
-    for (rowWarps = warps.getCount(); rows % (16 * rowWarps) != 0;)
+    for (rowWarps = warps.getCount(); rows % (kBlockRows * rowWarps) != 0;)
       rowWarps /= 2;
   Layout block = Layout::accumulator(rows, columns, rowWarps, columnWarps);
 

@@ -15,8 +15,8 @@ namespace attentile {
 /// One layout for each set of axes, such that what has fewer lies as a slice of
 /// what has more. A tile over the kernel's rows and a column axis lies as
 /// matrix instructions accumulate it; further axes are registers. A tile of two
-/// axes without the rows (a right factor that is computed) has its first axis
-/// spread over all warps: of it alone no slice is natural.
+/// axes without the rows (a right factor that is computed) has its first axis of
+/// whole blocks spread over all warps: of it alone no slice is natural.
 class NaturalLayouts {
 public:
   NaturalLayouts(const KernelAxes &axes, tile::WarpsAttr warps)

@@ -84,7 +84,7 @@ void expectNamed(const std::string &flag, const Damage &damage) {
   ASSERT_TRUE(bool(buffer)) << path;
   SourceFile file(path, (*buffer)->getBuffer().str());
   Diagnostics diagnostics;
-  SyntaxTree tree = parse(file, diagnostics);
+  SyntaxTree tree = parse(file, diagnostics, findBesideOrInLibrary);
   llvm::Expected<NativeTarget> target = NativeTarget::select("native");
   ASSERT_TRUE(bool(target));
   bool done = false;

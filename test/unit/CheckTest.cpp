@@ -96,7 +96,7 @@ struct Check {
     options.file = "examples/" + example;
   }
   std::vector<PassCheck> run() {
-    SyntaxTree tree = parse(file, diagnostics);
+    SyntaxTree tree = parse(file, diagnostics, findBesideOrInLibrary);
     llvm::raw_string_ostream os(text);
     auto checks = runCheck(tree, bindings, runner, options, diagnostics, os);
     if (!checks) {
@@ -201,9 +201,13 @@ TEST(Check, EveryExampleRuns) {
   for (const char *example :
        {"01-attention.attn", "03-sliding-window.attn", "04-alibi.attn",
         "05-soft-cap.attn", "06-learned-bias.attn", "07-column-sums.attn",
-        "08-two-softmaxes.attn"}) {
+        "08-two-softmaxes.attn", "09-prefix-lm.attn",
+        "10-packed-documents.attn", "11-pair-bias.attn",
+        "12-neighbourhood.attn", "13-block-sparse.attn", "14-sigmoid.attn",
+        "15-differential.attn", "16-latent.attn", "17-rotary.attn",
+        "18-attention-sink.attn"}) {
     Check check(example);
-    check.bindings.add("D=16,E=32", check.diagnostics);
+    check.bindings.add("T=f32,D=16,E=32", check.diagnostics);
     std::vector<PassCheck> checks = check.run();
     EXPECT_TRUE(allPassed(checks)) << check.text;
   }
@@ -211,7 +215,7 @@ TEST(Check, EveryExampleRuns) {
 
 TEST(Check, RefusesWhatTheKernelDoesNotHave) {
   Check check("02-causal.attn");
-  SyntaxTree tree = parse(check.file, check.diagnostics);
+  SyntaxTree tree = parse(check.file, check.diagnostics, findBesideOrInLibrary);
   auto message = [&](const char *only) {
     check.options.only = only;
     auto checks = runCheck(tree, check.bindings, check.runner, check.options,

@@ -44,7 +44,7 @@ OwningOpRef<ModuleOp> readKernel(MLIRContext &context, StringRef path,
     return {};
   SourceFile file(path.str(), (*buffer)->getBuffer().str());
   Diagnostics diagnostics;
-  SyntaxTree tree = parse(file, diagnostics);
+  SyntaxTree tree = parse(file, diagnostics, findBesideOrInLibrary);
   Bindings bindings;
   bindings.add(bind, diagnostics);
   OwningOpRef<ModuleOp> module;
@@ -157,7 +157,9 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values("01-attention.attn", "02-causal.attn",
                     "03-sliding-window.attn", "04-alibi.attn",
                     "05-soft-cap.attn", "06-learned-bias.attn",
-                    "07-column-sums.attn", "08-two-softmaxes.attn"),
+                    "07-column-sums.attn", "08-two-softmaxes.attn",
+                    "12-neighbourhood.attn", "13-block-sparse.attn",
+                    "15-differential.attn", "17-rotary.attn"),
     [](const auto &info) { return std::string(info.param).substr(0, 2); });
 
 } // namespace

@@ -62,7 +62,7 @@ struct Prepared {
   }
   std::vector<PassCheck> run(RunRecorder &recorder) {
     options.recorder = &recorder;
-    SyntaxTree tree = parse(file, diagnostics);
+    SyntaxTree tree = parse(file, diagnostics, findBesideOrInLibrary);
     llvm::raw_string_ostream os(text);
     auto checks = runCheck(tree, bindings, runner, options, diagnostics, os);
     if (checks)

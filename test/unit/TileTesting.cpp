@@ -51,7 +51,7 @@ TileFile TileFile::fromSource(llvm::StringRef source,
   TileFile result;
   SourceFile file("test.attn", source.str());
   Diagnostics diagnostics;
-  SyntaxTree tree = parse(file, diagnostics);
+  SyntaxTree tree = parse(file, diagnostics, findBesideOrInLibrary);
   Bindings bindings;
   for (const std::string &binding : bound)
     bindings.add(binding, diagnostics);
@@ -106,7 +106,8 @@ Values TileFile::draw(const std::map<std::string, int64_t> &sizes,
       }
     Type element = tile::getElementType(in.getType());
     for (int64_t i = 0; i < count; ++i)
-      made.data.push_back(!isa<FloatType>(element) ? double(random() % 4)
+      made.data.push_back(element.isInteger(1)       ? double(random() % 2)
+                          : !isa<FloatType>(element) ? double(random() % 4)
                           : tensor ? double(float(normal(random)))
                                    : double(float(unit(random))));
   }
