@@ -31,8 +31,8 @@ class Kernel:
         return names
 
 
-PLAIN, CAUSAL = "01-attention", "02-causal"
-VARIANTS = ("03-sliding-window", "04-alibi", "05-soft-cap", "06-learned-bias")
+PLAIN, CAUSAL, BIAS = "01-attention", "02-causal", "06-learned-bias"
+VARIANTS = ("03-sliding-window", "04-alibi", "05-soft-cap", BIAS)
 
 
 def all_kernels():
@@ -42,7 +42,7 @@ def all_kernels():
 
 def visible_pairs(kind, s):
     """Pairs of a query and a key that it sees, in one head."""
-    if kind == PLAIN:
+    if kind in (PLAIN, BIAS):
         return s * s
     if kind == "03-sliding-window":
         w = min(WINDOW, s)
@@ -52,5 +52,5 @@ def visible_pairs(kind, s):
 
 def flops(kind, b, h, s, d):
     """4 for each pair and column; half of the square under a causal mask."""
-    pairs = s * s / 2 if kind not in (PLAIN, "03-sliding-window") else visible_pairs(kind, s)
+    pairs = s * s / 2 if kind not in (PLAIN, BIAS, "03-sliding-window") else visible_pairs(kind, s)
     return 4 * b * h * d * pairs

@@ -34,7 +34,7 @@ class Case:
             self.inputs.append(2.0 ** -(8 * torch.arange(1, h + 1, device="cuda", dtype=torch.float32) / h))
         elif self.kind == "05-soft-cap":
             self.scalars["cap"] = 30.0
-        elif self.kind == "06-learned-bias":
+        elif self.kind == cells.BIAS:
             self.inputs.append(draw(h, 129))
         shapes = {"O": (torch.bfloat16, (b, h, s, d)), "L": (torch.float32, (b, h, s))}
         # NaN everywhere: what a kernel does not write is seen.
@@ -61,9 +61,9 @@ class Case:
             scores += self.inputs[3][h].double() * distance
         elif self.kind == "05-soft-cap":
             scores = 30 * torch.tanh(scores / 30)
-        elif self.kind == "06-learned-bias":
+        elif self.kind == cells.BIAS:
             scores += self.inputs[3][h].double()[(distance + 64).clamp(0, 128)]
-        if self.kind not in (cells.PLAIN, "06-learned-bias"):
+        if self.kind not in (cells.PLAIN, cells.BIAS):
             scores = scores.masked_fill(distance > 0, float("-inf"))
         if self.kind == "03-sliding-window":
             scores = scores.masked_fill(distance <= -cells.WINDOW, float("-inf"))
