@@ -333,6 +333,21 @@ def Warp_ShuffleXorOp : Warp_Op<"shuffle_xor", [Pure, SameOperandsAndResultType]
   let hasVerifier = 1;
 }
 
+def Warp_ShuffleFromOp : Warp_Op<"shuffle_from", [Pure, AllTypesMatch<["operand", "result"]>]> {
+  let summary = "the value of any lane";
+  let description = [{
+    That of the warp's lane `lane`, from 0 to 31, which each lane chooses for
+    itself. One register of 32 bits, or of 16.
+
+    ```mlir
+    %other = warp.shuffle_from %x, %lane : f32
+    ```
+  }];
+  let arguments = (ins Warp_Scalar:$operand, Index:$lane);
+  let results = (outs Warp_Scalar:$result);
+  let assemblyFormat = "$operand `,` $lane attr-dict `:` type($operand)";
+}
+
 class Warp_VoteOp<string mnemonic, string what> : Warp_Op<mnemonic, [Pure]> {
   let summary = what;
   let arguments = (ins I1:$predicate);

@@ -20,6 +20,9 @@ static constexpr int64_t kOtherRegisters = 32, kSplitRegisters = 24;
 /// Statistics of 16 rows: maximum, sum, their factor and a shifted maximum, of
 /// two rows a lane.
 static constexpr int64_t kRegistersPerRowBlock = 8;
+/// What lanes load of diagonals, a few windows of 32 elements, and the numbers
+/// of the lanes that they take theirs from.
+static constexpr int64_t kRegistersPerDiagonals = 10;
 /// Accumulators of a thread above which their columns go over two warps, and
 /// the same where each factor is the sum of two; see tile-partition-warps.
 static constexpr int64_t kMostAccumulators = 128, kMostSplit = 64;
@@ -28,6 +31,37 @@ static int64_t bytesOf(Type element) {
   return element.isIndex()
              ? 8
              : llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+}
+
+/// Whether what is read lies on diagonals: one index, of several axes, is their
+/// sum or difference, perhaps clamped. Lanes then share loads
+/// (warp-share-loads), and exchange an element when a score needs it.
+bool GpuModel::isByDiagonals(attn::ReadOp read) {
+  auto has = [&](Value value, unsigned count) {
+    attn::Axes own = axes.of(value);
+    own.reset(steps);
+    return own.count() >= count;
+  };
+  auto isSum = [&](auto &self, Value value) -> bool {
+    if (!has(value, 2))
+      return true;
+    Operation *op = value.getDefiningOp();
+    if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp, arith::MaxSIOp,
+                         arith::MinSIOp>(op))
+      return false;
+    bool isClamp = isa<arith::MaxSIOp, arith::MinSIOp>(op);
+    Value lhs = op->getOperand(0), rhs = op->getOperand(1);
+    return (!isClamp || !has(lhs, 1) || !has(rhs, 1)) && self(self, lhs) &&
+           self(self, rhs);
+  };
+  unsigned diagonal = 0;
+  for (Value index : read.getIndices()) {
+    if (has(index, 2) && isSum(isSum, index))
+      ++diagonal;
+    else if (has(index, 1))
+      return false;
+  }
+  return diagonal == 1;
 }
 
 GpuModel::GpuModel(attn::GridOp grid, attn::AxesAnalysis &axes)
@@ -51,7 +85,9 @@ GpuModel::GpuModel(attn::GridOp grid, attn::AxesAnalysis &axes)
     others.push_back({own, bytesOf(value.getType()), 1});
   };
   for (Operation &op : grid.getBody().front()) {
-    if (isa<attn::ReadOp>(op))
+    if (auto read = dyn_cast<attn::ReadOp>(op); read && isByDiagonals(read))
+      ++diagonals;
+    else if (read)
       add(op.getResult(0), axes.of(op.getResult(0)));
     auto reduction = dyn_cast<attn::ReduceOp>(op);
     if (!reduction || matchProduct(reduction, axes, steps))
@@ -168,6 +204,7 @@ GpuUse GpuModel::use(const llvm::DenseMap<Value, int64_t> &sizes,
                      // scores that have been.
                      count(rounded) / std::max<int64_t>(rowBlocks, 1) +
                      kRegistersPerRowBlock * rowBlocks + kOtherRegisters +
+                     kRegistersPerDiagonals * diagonals +
                      (productBytes == 4 ? kSplitRegisters : 0);
 
   llvm::SmallDenseSet<std::pair<int64_t, int64_t>> inTurn; // shapes

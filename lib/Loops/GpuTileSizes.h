@@ -64,6 +64,7 @@ private:
   };
 
   void addProduct(attn::ReduceOp reduction, mlir::Value lhs, mlir::Value rhs);
+  bool isByDiagonals(attn::ReadOp read);
   void addFactor(mlir::Value factor, bool isLeft, int64_t bytes);
   int64_t countSoftmaxes(mlir::Value factor, const attn::Axes &over);
 
@@ -72,6 +73,7 @@ private:
   attn::Axes steps, loops;
   mlir::Value rowAxis;
   int64_t productBytes = 0, leastBytes = 4;
+  int64_t diagonals = 0;                ///< reads by sums of several axes
   llvm::SmallVector<mlir::Value> order; ///< tile, loop, whole axes
   llvm::SmallVector<Held> accumulators, scores, rounded, lefts, others;
   llvm::SmallVector<Shared> factors;

@@ -39,8 +39,8 @@ bool collect(Operation *op, llvm::SetVector<Operation *> &slice) {
   if (slice.contains(op))
     return true;
   if (op->getNumRegions() != 0 || !isMemoryEffectFree(op) ||
-      isa<warp::MmaOp, warp::ShuffleXorOp, warp::VoteAllOp, warp::VoteAnyOp>(
-          op))
+      isa<warp::MmaOp, warp::ShuffleXorOp, warp::ShuffleFromOp, warp::VoteAllOp,
+          warp::VoteAnyOp>(op))
     return false;
   for (Value operand : op->getOperands()) {
     Operation *needed = operand.getDefiningOp();

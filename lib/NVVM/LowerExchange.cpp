@@ -12,10 +12,30 @@ using namespace mlir;
 namespace attentile::nvvm {
 
 /// One register of 32 bits, i32 or f32.
-static Value shuffle(const Emitter &e, Value value, int64_t mask) {
+static Value shuffle(const Emitter &e, Value value, NVVM::ShflKind kind,
+                     Value lane) {
   return NVVM::ShflOp::create(e.b, e.loc, value.getType(), e.i32(-1), value,
-                              e.i32(mask), e.i32(31), NVVM::ShflKind::bfly,
+                              lane, e.i32(31), kind,
                               /*return_value_and_is_valid=*/UnitAttr());
+}
+
+/// The registers of an operand, or of its words if they have 16 bits.
+static Value shuffleAll(const Emitter &e, Value operand, NVVM::ShflKind kind,
+                        Value lane) {
+  Type type = operand.getType();
+  if (type.isF32())
+    return shuffle(e, operand, kind, lane);
+  SmallVector<Value> words =
+      toWords(e.b, e.loc, type, splitRegisters(e.b, e.loc, operand));
+  for (Value &word : words) {
+    Type narrow = word.getType();
+    if (narrow != e.b.getI32Type())
+      word = arith::ExtUIOp::create(e.b, e.loc, e.b.getI32Type(), word);
+    word = shuffle(e, word, kind, lane);
+    if (narrow != e.b.getI32Type())
+      word = arith::TruncIOp::create(e.b, e.loc, narrow, word);
+  }
+  return joinRegisters(e.b, e.loc, type, fromWords(e.b, e.loc, type, words));
 }
 
 void lowerExchange(KernelLowering &k, Operation *op) {
@@ -23,23 +43,15 @@ void lowerExchange(KernelLowering &k, Operation *op) {
   Location loc = op->getLoc();
   Emitter e(b, loc);
   if (auto exchange = dyn_cast<warp::ShuffleXorOp>(op)) {
-    Type type = exchange.getType();
-    Value result;
-    if (type.isF32()) {
-      result = shuffle(e, exchange.getOperand(), exchange.getMask());
-    } else {
-      SmallVector<Value> words =
-          toWords(b, loc, type, splitRegisters(b, loc, exchange.getOperand()));
-      for (Value &word : words) {
-        Type narrow = word.getType();
-        if (narrow != b.getI32Type())
-          word = arith::ExtUIOp::create(b, loc, b.getI32Type(), word);
-        word = shuffle(e, word, exchange.getMask());
-        if (narrow != b.getI32Type())
-          word = arith::TruncIOp::create(b, loc, narrow, word);
-      }
-      result = joinRegisters(b, loc, type, fromWords(b, loc, type, words));
-    }
+    Value result = shuffleAll(e, exchange.getOperand(), NVVM::ShflKind::bfly,
+                              e.i32(exchange.getMask()));
+    exchange.getResult().replaceAllUsesWith(result);
+    op->erase();
+    return;
+  }
+  if (auto exchange = dyn_cast<warp::ShuffleFromOp>(op)) {
+    Value result = shuffleAll(e, exchange.getOperand(), NVVM::ShflKind::idx,
+                              e.to32(exchange.getLane()));
     exchange.getResult().replaceAllUsesWith(result);
     op->erase();
     return;

@@ -70,6 +70,32 @@ def WarpShareOffsets : Pass<"warp-share-offsets", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def WarpShareLoads : Pass<"warp-share-loads", "::mlir::ModuleOp"> {
+  let summary = "lanes load distinct elements and exchange them";
+  let description = [{
+    Scores of one diagonal have the same bias, and lie in different lanes. Where
+    the loads of a loop are at one function of sums that differ by constants,
+    and the lanes' parts lie close together, each lane loads one element of a
+    window of 32, and what a load got comes from its lane by a shuffle.
+
+    ```mlir
+    %d = arith.addi %base, %part : index     // %part = 2 (lane mod 4) - lane / 4
+    %e = arith.addi %d, %c8 : index
+    %x = warp.load %T[%d] : tensor<?xf32> -> f32
+    %y = warp.load %T[%e] : tensor<?xf32> -> f32
+    // becomes
+    %mine = arith.addi %base, %lane : index
+    %first = arith.addi %mine, %c-7 : index
+    %z = warp.load %T[%first] : tensor<?xf32> -> f32
+    %from = arith.addi %part, %c7 : index
+    %x = warp.shuffle_from %z, %from : f32
+    %after = arith.addi %from, %c8 : index
+    %y = warp.shuffle_from %z, %after : f32
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def WarpHoistLoads : Pass<"warp-hoist-loads", "::mlir::ModuleOp"> {
   let summary = "a tile's loads before its products";
   let description = [{

@@ -22,6 +22,9 @@ void buildRegisterPipeline(OpPassManager &manager) {
   manager.addPass(createCSEPass());
   manager.addPass(createWarpShareOffsets());
   manager.addPass(createCSEPass());
+  // Equal loads are one: those that are left differ between lanes.
+  manager.addPass(createWarpShareLoads());
+  manager.addPass(createCSEPass());
   // Merged loads take few registers.
   manager.addPass(createWarpHoistLoads());
   manager.addPass(createWarpNarrowIndices());

@@ -41,7 +41,8 @@ void (*loweringOf(Operation *op))(nvvm::KernelLowering &, Operation *) {
     return nvvm::lowerCopies;
   if (isa<warp::LdmatrixOp, warp::MmaOp, warp::SplitTf32Op>(op))
     return nvvm::lowerMatrices;
-  if (isa<warp::ShuffleXorOp, warp::VoteAllOp, warp::VoteAnyOp>(op))
+  if (isa<warp::ShuffleXorOp, warp::ShuffleFromOp, warp::VoteAllOp,
+          warp::VoteAnyOp>(op))
     return nvvm::lowerExchange;
   if (isa<warp::LoadOp, warp::StoreOp>(op))
     return nvvm::lowerGlobalMemory;

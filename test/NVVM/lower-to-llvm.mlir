@@ -46,7 +46,12 @@ tile.program @product sizes(%B, %M) ins(%Q: bf16[B, M, 64], %K: bf16[B, M, 64]) 
     %d = warp.mma %a, %k, %zero : vector<8xbf16>, vector<4xbf16> -> vector<4xf32>
     // CHECK-COUNT-4: nvvm.shfl.sync bfly
     %s = warp.shuffle_xor %d, 1 : vector<4xf32>
-    %o = arith.truncf %s : vector<4xf32> to vector<4xbf16>
+    %one = vector.extract %s[0] : f32 from vector<4xf32>
+    // CHECK: nvvm.shfl.sync idx
+    %of_first = warp.shuffle_from %one, %c0 : f32
+    %ones = vector.broadcast %of_first : f32 to vector<4xf32>
+    %t = arith.addf %s, %ones : vector<4xf32>
+    %o = arith.truncf %t : vector<4xf32> to vector<4xbf16>
     %pair = vector.extract_strided_slice %o {offsets = [0], sizes = [2], strides = [1]} : vector<4xbf16> to vector<2xbf16>
     // No branch: a store under a predicate.
     // CHECK: llvm.inline_asm has_side_effects asm_dialect = att "@$1 st.global.b32 [$0], $2;", "l,b,r"

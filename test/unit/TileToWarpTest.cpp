@@ -15,6 +15,7 @@
 #include "Warp/Warp.h"
 #include "WarpInterpreter.h"
 #include "attentile/Mapping/Passes.h"
+#include "attentile/NVVM/Passes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "gtest/gtest.h"
@@ -73,6 +74,7 @@ std::string format(const char *pattern, const std::string &argument) {
 /// The example as tiles; null after a failure.
 TileFile compile(const KernelCase &run) {
   registerAttentileMappingPasses();
+  registerAttentileNVVMPasses();
   std::string text = readExample(run.example);
   std::vector<std::string> bound{"D=" + std::to_string(run.D),
                                  std::string("T=") + run.type};
@@ -194,6 +196,18 @@ TEST(TileToWarp, softCapsOfAllSizes) {
       run.cap = cap;
       expectSame(run);
     }
+}
+
+/// Registers for fragments, offsets and loads shared: what code is made from.
+TEST(Registers, sameAsFragments) {
+  for (const char *example : {"04-alibi", "06-learned-bias"})
+    for (const char *type : {"bf16", "f32"})
+      for (const char *tiles :
+           {"tile-sizes=m=64,n=32", "tile-sizes=m=128,n=16"})
+        expectSame({example, type, 16, 32, tiles, "",
+                    ",warp-pipeline-copies,warp-allocate-shared,"
+                    "warp-unroll-fragments,cse,warp-share-offsets,cse,"
+                    "warp-share-loads,cse,warp-hoist-loads"});
 }
 
 TEST(TileToWarp, copiesWaitedForAtOnce) {

@@ -63,10 +63,12 @@ bool Interpreter::run(Operation *op) {
           .Case<warp::KernelOp, scf::ForOp, scf::IfOp, warp::AllocOp,
                 warp::StageOp, warp::LoadSharedOp, warp::StoreSharedOp,
                 warp::CopyAsyncOp, warp::LdmatrixOp, warp::MmaOp,
-                warp::SplitTf32Op, warp::ShuffleXorOp, warp::LoadOp,
-                warp::StoreOp, vector::BroadcastOp, vector::ShuffleOp,
-                vector::ExtractStridedSliceOp, vector::InsertStridedSliceOp,
-                vector::FromElementsOp, vector::ToElementsOp>(
+                warp::SplitTf32Op, warp::ShuffleXorOp, warp::ShuffleFromOp,
+                warp::LoadOp, warp::StoreOp, vector::BroadcastOp,
+                vector::ShuffleOp, vector::ExtractStridedSliceOp,
+                vector::InsertStridedSliceOp, vector::FromElementsOp,
+                vector::ToElementsOp, vector::ExtractOp,
+                UnrealizedConversionCastOp>(
               [&](auto typed) { return runOp(typed); })
           .Case<attn::AssumeOp, attn::DefaultOp, scf::YieldOp>(
               [](auto) { return true; })

@@ -72,7 +72,11 @@ private:
   bool runOp(vector::InsertStridedSliceOp op);
   bool runOp(vector::FromElementsOp op);
   bool runOp(vector::ToElementsOp op);
+  bool runOp(vector::ExtractOp op);
+  /// Registers joined to a fragment, or taken apart.
+  bool runOp(UnrealizedConversionCastOp op);
   bool runOp(warp::ShuffleXorOp op);
+  bool runOp(warp::ShuffleFromOp op);
   bool runOp(warp::SplitTf32Op op);
   bool runOp(warp::MmaOp op);
 

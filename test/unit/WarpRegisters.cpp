@@ -113,6 +113,38 @@ bool Interpreter::runOp(vector::ToElementsOp op) {
   return true;
 }
 
+bool Interpreter::runOp(vector::ExtractOp op) {
+  if (op.hasDynamicPosition() || op.getStaticPosition().size() != 1)
+    return fail(op, "expected one position that is known");
+  return permute(op.getResult(), op.getSource(), op.getStaticPosition());
+}
+
+bool Interpreter::runOp(UnrealizedConversionCastOp op) {
+  Registers whole(0, threads);
+  for (Value operand : op.getOperands())
+    whole.width += get(operand).width;
+  whole.data.resize(size_t(whole.width) * threads);
+  int first = 0;
+  for (Value operand : op.getOperands()) {
+    Registers &part = get(operand);
+    for (int t = 0; t < threads; ++t)
+      for (int e = 0; e < part.width; ++e)
+        whole.at(t, first + e) = part.at(t, e);
+    first += part.width;
+  }
+  first = 0;
+  for (Value result : op.getResults()) {
+    Registers part(widthOf(result.getType()), threads);
+    for (int t = 0; t < threads; ++t)
+      for (int e = 0; e < part.width; ++e)
+        part.at(t, e) = whole.at(t, first + e);
+    first += part.width;
+    if (!set(result, std::move(part)))
+      return false;
+  }
+  return true;
+}
+
 bool Interpreter::runOp(warp::ShuffleXorOp op) {
   if (!warpsAreWhole(op))
     return false;
@@ -121,6 +153,21 @@ bool Interpreter::runOp(warp::ShuffleXorOp op) {
   for (int t = 0; t < threads; ++t)
     for (int e = 0; e < from.width; ++e)
       made.at(t, e) = from.at(t ^ int(op.getMask()), e);
+  return set(op.getResult(), std::move(made));
+}
+
+bool Interpreter::runOp(warp::ShuffleFromOp op) {
+  if (!warpsAreWhole(op))
+    return false;
+  Registers &from = get(op.getOperand()), &lane = get(op.getLane());
+  Registers made(1, threads);
+  for (int t = 0; t < threads; ++t) {
+    int other = int(lane.at(t));
+    if (other < 0 || other >= kLanes)
+      return fail(op,
+                  "expected a lane from 0 to 31, got " + std::to_string(other));
+    made.at(t) = from.at(t / kLanes * kLanes + other);
+  }
   return set(op.getResult(), std::move(made));
 }
 

@@ -50,6 +50,9 @@ tile.program @ops sizes(%B, %M) ins(%K: bf16[B, M, 128], %X: f32[B, M]) outs(%O:
     %e = warp.mma %high, %x2, %d : vector<4xf32>, vector<2xf32> -> vector<4xf32>
     // CHECK: warp.shuffle_xor %{{.*}}, 1 : vector<4xf32>
     %s = warp.shuffle_xor %e, 1 : vector<4xf32>
+    %one = vector.extract %s[0] : f32 from vector<4xf32>
+    // CHECK: warp.shuffle_from %{{.*}}, %{{.*}} : f32
+    %of_first = warp.shuffle_from %one, %c0 : f32
     %first = arith.cmpi eq, %l, %c0 : index
     // CHECK: warp.vote_all %[[FIRST:.*]]
     %all = warp.vote_all %first
