@@ -198,19 +198,20 @@ def WarpBranchTanh : Pass<"warp-branch-tanh"> {
   let summary = "tanh of small operands by a short polynomial";
   let description = [{
     An accurate tanh takes an exponential and a division. A soft cap's operands
-    are mostly small: where all that a warp has of a fragment are below 0.4, an
-    odd polynomial of seven operations takes its place. A quotient by the same
-    divisor everywhere becomes a product.
+    are mostly small: where all that a warp has of 32 registers are below 0.25
+    (to 0.35), a polynomial of five operations takes its place, a factor or a
+    divisor that is the same everywhere in its coefficients. What tells is the
+    largest exponent of y * y + c, c a power of two.
 
     ```mlir
-    %q = arith.divf %s, %caps : vector<64xf32>           // %caps: one value
-    %t = math.tanh %q : vector<64xf32>
+    %q = arith.divf %y, %caps : vector<32xf32>           // %caps: one value
+    %t = math.tanh %q : vector<32xf32>
     // becomes
-    %x = arith.mulf %s, %reciprocals : vector<64xf32>
-    %small = ...                                         // the largest |x| < 0.4
+    %w = math.fma %y, %y, %c : vector<32xf32>
+    %small = ...                                         // the bits of all %w, or'ed, are below those of 2 * %c
     %all = warp.vote_all %small
-    %t = scf.if %all -> (vector<64xf32>) {
-      ...                                                // x + x * (x * x * P(x * x))
+    %t = scf.if %all -> (vector<32xf32>) {
+      ...                                                // y * Q(w)
     } else {
       ... math.tanh ...
     }

@@ -1,24 +1,30 @@
 // RUN: attentile-opt %s --warp-branch-tanh --cse --split-input-file | FileCheck %s
 
-// A product and a quotient by values that are the same everywhere are one
-// product; the slow side has both factors for what one would lose.
+// A product and a quotient by values that are the same everywhere are in the
+// coefficients of a polynomial in the square and a power of two, whose bits
+// tell whether it is small; the slow side has both factors for what their
+// quotient would lose.
 // CHECK-LABEL: warp.kernel @cap
 // CHECK: %[[FACTOR:.*]] = arith.divf %scale, %cap : f32
 // CHECK: %[[VALID:.*]] = arith.andi
+// CHECK: %[[SQUARE:.*]] = arith.mulf %[[FACTOR]], %[[FACTOR]]
+// CHECK: %[[QUOTIENT:.*]] = arith.divf %{{.*}}, %[[SQUARE]]
+// CHECK: %[[BITS:.*]] = arith.andi
+// CHECK: %[[SHIFT:.*]] = arith.bitcast %[[BITS]] : i32 to f32
+// CHECK: %[[LIMIT:.*]] = arith.addi %[[BITS]], %{{.*}} : i32
 // CHECK: %[[FIRST:.*]] = arith.select %[[VALID]], %[[FACTOR]], %scale
-// CHECK: %[[ALL:.*]] = vector.broadcast %[[FIRST]]
-// CHECK: %[[X:.*]] = arith.mulf %{{.*}}, %[[ALL]] : vector<4xf32>
-// CHECK: vector.to_elements %[[X]]
-// CHECK: arith.maxnumf
-// CHECK: %[[LIMIT:.*]] = arith.constant 4.000000e-01 : f32
-// CHECK: %[[SMALL:.*]] = arith.cmpf olt, %{{.*}}, %[[LIMIT]]
+// CHECK: %[[SHIFTS:.*]] = vector.broadcast %[[SHIFT]]
+// CHECK: %[[W:.*]] = math.fma %[[Y:.*]], %[[Y]], %[[SHIFTS]] : vector<4xf32>
+// CHECK: %[[OR:.*]] = arith.ori
+// CHECK: %[[SMALL:.*]] = arith.cmpi ult, %{{.*}}, %[[LIMIT]] : i32
 // CHECK: arith.andi %[[SMALL]], %[[VALID]]
 // CHECK: %[[VOTE:.*]] = warp.vote_all
 // CHECK: %[[RESULT:.*]] = scf.if %[[VOTE]] -> (vector<4xf32>)
-// CHECK: %[[Z:.*]] = arith.mulf %[[X]], %[[X]]
-// CHECK-COUNT-2: math.fma %{{.*}}, %[[Z]]
-// CHECK: math.fma %{{.*}}, %[[X]], %[[X]]
+// CHECK-COUNT-3: math.fma %{{.*}}, %[[W]]
+// CHECK: arith.mulf %[[Y]]
 // CHECK: else
+// CHECK: %[[FIRSTS:.*]] = vector.broadcast %[[FIRST]]
+// CHECK: arith.mulf %[[Y]], %[[FIRSTS]]
 // CHECK: math.tanh
 // CHECK: vector.to_elements %[[RESULT]]
 tile.program @p sizes(%N) ins(%scale: f32, %cap: f32, %X: f32[N]) outs(%Y: f32[N]) {
@@ -37,18 +43,17 @@ tile.program @p sizes(%N) ins(%scale: f32, %cap: f32, %X: f32[N]) outs(%Y: f32[N
 
 // -----
 
-// Any other operand is taken as it is.
+// Any other operand is taken as it is, 32 registers at a time.
 // CHECK-LABEL: warp.kernel @any
-// CHECK-NOT: arith.divf
-// CHECK: %[[ELEMENTS:.*]]:2 = vector.to_elements %[[S:.*]] : vector<2xf32>
-// CHECK: warp.vote_all
-// CHECK: math.tanh %[[S]]
+// CHECK-NOT: arith.divf %{{.*}}, %cap
+// CHECK-COUNT-2: warp.vote_all
+// CHECK-NOT: warp.vote_all
 tile.program @p sizes(%N) ins(%X: f32[N]) outs(%Y: f32[N]) {
   warp.kernel @any grid(%i < %N) warps(1) {
     %x = warp.load %X[%i] : tensor<?xf32> -> f32
-    %s = vector.broadcast %x : f32 to vector<2xf32>
-    %t = math.tanh %s : vector<2xf32>
-    %e:2 = vector.to_elements %t : vector<2xf32>
+    %s = vector.broadcast %x : f32 to vector<40xf32>
+    %t = math.tanh %s : vector<40xf32>
+    %e:40 = vector.to_elements %t : vector<40xf32>
     warp.store %e#0, %Y[%i] : f32, tensor<?xf32>
   }
 }

@@ -9,6 +9,7 @@
 #include "Tile/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/bit.h"
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -156,6 +157,15 @@ ElementFunction elementFunction(Operation *op) {
     };
   if (isa<arith::SelectOp>(op))
     return [](Operands x, size_t) { return x[0] != 0 ? x[1] : x[2]; };
+  // Of an f32, as an i32, and back.
+  if (isa<arith::BitcastOp>(op) && op->getResultTypes()[0].isInteger(32))
+    return [](Operands x, size_t) {
+      return double(llvm::bit_cast<int32_t>(float(x[0])));
+    };
+  if (isa<arith::BitcastOp>(op) && op->getResultTypes()[0].isF32())
+    return [](Operands x, size_t) {
+      return double(llvm::bit_cast<float>(int32_t(x[0])));
+    };
   if (isa<math::FmaOp>(op))
     return [](Operands x, size_t) { return std::fma(x[0], x[1], x[2]); };
   if (auto unary = unaries().find(name); unary != unaries().end())
