@@ -56,6 +56,9 @@ def problems(compiler, case):
         if launch["spill_bytes"]:
             found.append((launch["kernel"], f"expected no spills, got {launch['spill_bytes']} bytes with {registers} "
                                             f"registers, {predicted} predicted, tiles {grid['tiles']}"))
+        other = launch.get("otherwise")
+        if other and other["spill_bytes"]:
+            found.append((other["kernel"], f"expected no spills, got {other['spill_bytes']} bytes"))
         if abs(predicted - registers) > TOLERANCE * registers and min(predicted, registers) < MOST:
             found.append((launch["kernel"], f"expected the predicted {predicted} registers, got {registers}"))
         if launch["shared"] != grid["shared_bytes"]:

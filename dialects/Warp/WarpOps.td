@@ -31,8 +31,8 @@ def Warp_KernelOp : Warp_Op<"kernel", [NoTerminator, SingleBlock,
     program; tensors, sizes and scalars are the program's arguments, and other
     values of the program may be used where they come from sizes and scalars.
     `shared_bytes` is what its buffers take, once they have offsets. `otherwise`
-    names the kernel that is launched instead where a tensor's strides or
-    alignment are not what this one asks for.
+    names the kernel that is launched instead, with a grid of its own, where a
+    tensor's strides or alignment are not what this one asks for.
 
     ```mlir
     warp.kernel @causal_0 grid(%b < %B, %h < %H, %i < %blocks) warps(4) {

@@ -72,7 +72,7 @@ llvm::Expected<GpuImage> assemble(llvm::StringRef ptx, llvm::StringRef ptxas,
                                   const GpuOptions &options,
                                   mlir::Location loc);
 
-/// The manifest (format 1) of a program at the warp level, with buffers
+/// The manifest (format 2) of a program at the warp level, with buffers
 /// allocated: everything but source, image and registers. An error if a grid,
 /// default or constraint is no expression that the runtime evaluates.
 llvm::Expected<llvm::json::Object> describeProgram(tile::ProgramOp program);

@@ -38,6 +38,8 @@ struct PipelineOptions {
   /// FlashAttention-1's warps: each has some of the keys of all rows (split-K)
   /// rather than all keys of some rows (split-Q). Of no meaning on a CPU.
   bool splitReduced = false;
+  /// For a GPU: the form for tensors of any strides and alignment.
+  bool byElement = false;
   /// Sizes of tiles, each as `m=64`; those that are not named are the
   /// schedule's or the compiler's.
   std::vector<std::string> tileSizes;
@@ -48,6 +50,11 @@ struct PipelineOptions {
   /// them out: the program as it stands after that pass, for
   /// `check --each-pass`.
   PipelineOptions upTo(llvm::StringRef flag) const;
+  /// The same kernels for tensors that no 16-byte copy can follow. Compiled
+  /// with every kernel and seldom launched, so little code counts and not
+  /// speed: small tiles, one loop that evaluates every mask, copies that are
+  /// waited for at once.
+  PipelineOptions forAnyStrides() const;
 };
 
 /// The flags of the passes that can be switched off, in run order.
@@ -58,7 +65,8 @@ llvm::ArrayRef<llvm::StringRef> optimizingPasses();
 void buildTilePipeline(mlir::OpPassManager &pm, const PipelineOptions &options);
 
 /// From there to warp kernels with buffers in their place, for a GPU: what
-/// lib/NVVM makes functions of.
+/// lib/NVVM makes functions of. Of one form; warp-join-forms makes one program
+/// of two.
 void buildWarpPipeline(mlir::OpPassManager &pm, const PipelineOptions &options);
 
 /// Applies MLIR's own flags (--mlir-print-ir-after-all, --mlir-timing ...), as

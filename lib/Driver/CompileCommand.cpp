@@ -100,12 +100,12 @@ int compileCommand(const CompileCommandOptions &options) {
   auto printModule = [&](llvm::raw_ostream &os) { module->print(os); };
   if (options.emit == Emit::Attn)
     return writeText(output, printModule);
+  if (options.target != "cpu" && options.emit != Emit::Tile)
+    return emitGpuCode(options, session, *module, kernel->name);
   if (!session.lowerToTiles(*module))
     return exitWrongProgram;
   if (options.emit == Emit::Tile)
     return writeText(output, printModule);
-  if (options.target != "cpu")
-    return emitGpuCode(options, session, *module, kernel->name);
   return emitNativeCode(options, *module, kernel->name);
 }
 

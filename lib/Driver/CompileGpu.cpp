@@ -72,9 +72,7 @@ int emitGpuCode(const CompileCommandOptions &options, Session &session,
     return wrongCall(llvm::toString(target.takeError()));
   llvm::SourceMgr sources;
   SourceMgrDiagnosticHandler handler(sources, module.getContext());
-  if (!runPasses(module, [&](OpPassManager &pm) {
-        buildWarpPipeline(pm, options.pipeline);
-      }))
+  if (!lowerToWarps(module, options.pipeline))
     return exitWrongProgram;
   std::string output = options.output.empty() ? "-" : options.output;
   if (options.emit == Emit::Warp) {

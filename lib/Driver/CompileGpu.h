@@ -11,7 +11,7 @@
 
 namespace attentile {
 
-/// From a tile.program to what `options.emit` asks for: the warp level, LLVM
+/// From the attn level to what `options.emit` asks for: the warp level, LLVM
 /// IR, PTX, a header, or a cubin with its manifest. The exit code.
 int emitGpuCode(const CompileCommandOptions &options, Session &session,
                 mlir::ModuleOp module, llvm::StringRef name);

@@ -6,9 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "GpuCompiler.h"
+#include "Attn/Attn.h"
+#include "Remarks.h"
 #include "Tile/Tile.h"
 #include "attentile/EmitIR.h"
 #include "attentile/NVVM/Passes.h"
+#include "attentile/NVVM/Signature.h"
 #include "attentile/Seal.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -26,6 +29,34 @@ bool runPasses(ModuleOp module,
   configurePassManager(pm);
   build(pm);
   return succeeded(pm.run(module));
+}
+
+bool lowerToWarps(ModuleOp module, const PipelineOptions &options) {
+  auto lower = [](ModuleOp form, const PipelineOptions &options) {
+    return runPasses(form, [&](OpPassManager &pm) {
+      buildTilePipeline(pm, options);
+      buildWarpPipeline(pm, options);
+    });
+  };
+  OwningOpRef<ModuleOp> copy = module.clone();
+  if (!lower(module, options))
+    return false;
+  bool asksNothing = true;
+  module.walk([&](warp::KernelOp kernel) {
+    asksNothing &= getKernelRequirements(kernel).empty();
+  });
+  if (asksNothing)
+    return true;
+  auto kernel = *copy->getOps<attn::KernelOp>().begin();
+  kernel.setSymName((kernel.getSymName() + kAnyStrides).str());
+  // What is decided for the other form is no news to the user.
+  RemarksOff off;
+  if (!lower(*copy, options.forAnyStrides()))
+    return false;
+  module.getBody()->getOperations().splice(module.getBody()->end(),
+                                           copy->getBody()->getOperations());
+  return runPasses(
+      module, [](OpPassManager &pm) { pm.addPass(createWarpJoinForms()); });
 }
 
 llvm::Expected<std::string>
@@ -67,10 +98,7 @@ llvm::Expected<CompiledKernel> compileForGpu(const CheckedKernel &kernel,
   PipelineOptions forGpu = options;
   forGpu.forGpu = true;
   forGpu.target = target->name;
-  if (!runPasses(*module, [&](OpPassManager &pm) {
-        buildTilePipeline(pm, forGpu);
-        buildWarpPipeline(pm, forGpu);
-      }))
+  if (!lowerToWarps(*module, forGpu))
     return failed();
   auto program = *module->getOps<tile::ProgramOp>().begin();
   llvm::Expected<json::Object> manifest = describeProgram(program);

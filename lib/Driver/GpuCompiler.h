@@ -19,6 +19,10 @@ namespace attentile {
 bool runPasses(mlir::ModuleOp module,
                llvm::function_ref<void(mlir::OpPassManager &)> build);
 
+/// Lowers a module of the attn level to warp kernels, and beside each that asks
+/// something of its tensors one for any strides; false after an error.
+bool lowerToWarps(mlir::ModuleOp module, const PipelineOptions &options);
+
 /// Assembles PTX where there is a ptxas, and adds to the manifest what came of
 /// it: registers and the image, named `file`. The cubin; empty without ptxas.
 llvm::Expected<std::string> addCubin(llvm::json::Object &manifest,

@@ -66,6 +66,16 @@ PipelineOptions PipelineOptions::upTo(llvm::StringRef flag) const {
   return result;
 }
 
+PipelineOptions PipelineOptions::forAnyStrides() const {
+  PipelineOptions result = *this;
+  result.byElement = true;
+  result.programPerHead = result.splitReduced = false;
+  for (const char *flag :
+       {"tile-peel-tails", "tile-guard-softmax", "tile-order-programs"})
+    result.disabledPasses.push_back(flag);
+  return result;
+}
+
 /// Folds constants and merges common terms, at either level.
 static void simplify(OpPassManager &pm, const PipelineOptions &options) {
   if (options.isEnabled("canonicalize"))
@@ -90,6 +100,7 @@ static void buildTilingStage(OpPassManager &pm,
   tiling.tileSizes.assign(options.tileSizes.begin(), options.tileSizes.end());
   tiling.target = options.target;
   tiling.splitReduced = options.splitReduced;
+  tiling.smallTiles = options.byElement;
   pm.addPass(createAttnToTile(tiling));
   pm.addPass(createTileVerify());
 }
@@ -108,7 +119,9 @@ static void buildLoopStage(OpPassManager &pm, const PipelineOptions &options) {
     simplify(pm, options);
   }
   if (options.isEnabled("tile-skip-masked-blocks")) {
-    pm.addPass(createTileSkipMaskedBlocks());
+    TileSkipMaskedBlocksOptions skipping;
+    skipping.keepMasks = options.byElement;
+    pm.addPass(createTileSkipMaskedBlocks(skipping));
     simplify(pm, options);
   }
   // After those: they read exponentials of scores, not of scaled ones.
@@ -164,11 +177,13 @@ void buildWarpPipeline(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createWarpDeferSums());
   pm.addPass(createWarpBranchTanh());
   pm.addPass(createCSEPass());
+  WarpMarkElementsOptions marks;
+  marks.all = options.byElement;
+  pm.addPass(createWarpMarkElements(marks));
   // Copies have their buffers and places in the loop before lives are known.
-  pm.addPass(createWarpPipelineCopies());
+  if (!options.byElement)
+    pm.addPass(createWarpPipelineCopies());
   pm.addPass(createWarpAllocateShared());
-  // Last: the second kernel has the buffers of the first.
-  pm.addPass(createWarpCloneByElement());
 }
 
 void configurePassManager(PassManager &pm) {

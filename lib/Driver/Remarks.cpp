@@ -26,11 +26,15 @@ FileLineColLoc findFile(Location location) {
   return found;
 }
 
+thread_local bool areOff = false;
+
 class RemarkPrinter : public remark::detail::MLIRRemarkStreamerBase {
 public:
   explicit RemarkPrinter(llvm::raw_ostream &os) : os(os) {}
 
   void streamOptimizationRemark(const remark::detail::Remark &remark) override {
+    if (areOff)
+      return;
     if (FileLineColLoc place = findFile(remark.getLocation()))
       os << place.getFilename().getValue() << ':' << place.getLine() << ':'
          << place.getColumn() << ": ";
@@ -57,6 +61,9 @@ private:
 };
 
 } // namespace
+
+RemarksOff::RemarksOff() { areOff = true; }
+RemarksOff::~RemarksOff() { areOff = false; }
 
 void printRemarks(MLIRContext &context, llvm::raw_ostream &os) {
   remark::RemarkCategories categories;

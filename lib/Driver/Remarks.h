@@ -18,6 +18,13 @@ namespace attentile {
 /// What could not be done begins with "not done:".
 void printRemarks(mlir::MLIRContext &context, llvm::raw_ostream &os);
 
+/// While it lives, this thread's remarks are not printed.
+class RemarksOff {
+public:
+  RemarksOff();
+  ~RemarksOff();
+};
+
 } // namespace attentile
 
 #endif

@@ -46,7 +46,8 @@ bool Session::open() {
   }
   std::string name = options.source == "-" ? "<stdin>" : options.source;
   file = std::make_unique<SourceFile>(name, (*buffer)->getBuffer().str());
-  syntax = std::make_unique<SyntaxTree>(parse(*file, diagnostics, findBesideOrInLibrary));
+  syntax = std::make_unique<SyntaxTree>(
+      parse(*file, diagnostics, findBesideOrInLibrary));
   for (const std::string &bind : options.bind)
     bindings.add(bind, diagnostics);
   return !diagnostics.hasErrors();

@@ -1,5 +1,4 @@
-//===- Session.h - one source file on its way through the compiler -*- C++
-//-*-===//
+//===- Session.h - a source file on its way down ----------------*- C++ -*-===//
 //
 // Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

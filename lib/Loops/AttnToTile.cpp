@@ -34,9 +34,9 @@ class KernelTiling {
 public:
   /// `gpu`: null for the CPU.
   KernelTiling(attn::KernelOp kernel, ArrayRef<std::string> sizeOptions,
-               const GpuTarget *gpu, bool splitReduced)
+               const GpuTarget *gpu, GpuTiling tiling)
       : kernel(kernel), axes(kernel), sizeOptions(sizeOptions), gpu(gpu),
-        splitReduced(splitReduced) {}
+        tiling(tiling) {}
 
   LogicalResult run() {
     FailureOr<RequestedSizes> requested =
@@ -54,8 +54,7 @@ public:
     unsigned number = 0;
     for (attn::GridOp grid : grids) {
       FailureOr<TileChoice> choice =
-          gpu ? chooseGpuTileSizes(grid, kernel, axes, *requested, *gpu,
-                                   splitReduced)
+          gpu ? chooseGpuTileSizes(grid, kernel, axes, *requested, *gpu, tiling)
               : chooseTileSizes(grid, kernel, axes, *requested, cpuTarget);
       if (failed(choice))
         return failure();
@@ -133,7 +132,7 @@ private:
   attn::AxesAnalysis axes;
   ArrayRef<std::string> sizeOptions;
   const GpuTarget *gpu;
-  bool splitReduced;
+  GpuTiling tiling;
   SmallVector<attn::GridOp> grids;
   llvm::DenseMap<Value, Value> extents;
 };
@@ -156,7 +155,8 @@ struct AttnToTile : impl::AttnToTileBase<AttnToTile> {
     }
     SmallVector<std::string> options(tileSizes.begin(), tileSizes.end());
     for (attn::KernelOp kernel : kernels)
-      if (failed(KernelTiling(kernel, options, gpu, splitReduced).run()))
+      if (failed(KernelTiling(kernel, options, gpu, {splitReduced, smallTiles})
+                     .run()))
         return signalPassFailure();
   }
 };

@@ -45,9 +45,9 @@ class Chooser {
 public:
   Chooser(attn::GridOp grid, attn::KernelOp kernel, attn::AxesAnalysis &axes,
           const RequestedSizes &requested, const GpuTarget &target,
-          bool splitReduced)
+          GpuTiling tiling)
       : grid(grid), kernel(kernel), requested(requested), target(target),
-        splitReduced(splitReduced), model(grid, axes) {}
+        tiling(tiling), splitReduced(tiling.splitReduced), model(grid, axes) {}
 
   FailureOr<TileChoice> run();
 
@@ -70,6 +70,7 @@ private:
   attn::KernelOp kernel;
   const RequestedSizes &requested;
   const GpuTarget &target;
+  GpuTiling tiling;
   bool splitReduced;
   GpuModel model;
   llvm::DenseMap<Value, int64_t> fixed; // whole axes
@@ -89,8 +90,9 @@ LogicalResult Chooser::setFixedSizes() {
     fixed[axis] = llvm::alignTo(std::max<int64_t>(*extent, 1), kGranularity);
     columns = std::max(columns, fixed[axis]);
   }
-  preferred = getPreferredTiles(target, columns,
-                                model.hasProducts() ? model.elementBytes() : 0);
+  int64_t bytes = model.hasProducts() ? model.elementBytes() : 0;
+  preferred = tiling.small && bytes ? getSmallTiles(columns, bytes)
+                                    : getPreferredTiles(target, columns, bytes);
   return success();
 }
 
@@ -264,8 +266,11 @@ FailureOr<TileChoice> Chooser::run() {
 FailureOr<TileChoice>
 chooseGpuTileSizes(attn::GridOp grid, attn::KernelOp kernel,
                    attn::AxesAnalysis &axes, const RequestedSizes &requested,
-                   const GpuTarget &target, bool splitReduced) {
-  return Chooser(grid, kernel, axes, requested, target, splitReduced).run();
+                   const GpuTarget &target, GpuTiling tiling) {
+  RequestedSizes none;
+  return Chooser(grid, kernel, axes, tiling.small ? none : requested, target,
+                 tiling)
+      .run();
 }
 
 } // namespace attentile

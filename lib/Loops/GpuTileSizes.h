@@ -80,15 +80,20 @@ private:
   llvm::SmallDenseSet<mlir::Value> known;
 };
 
+/// What is asked of the tiles beside fitting.
+struct GpuTiling {
+  bool splitReduced = false; ///< four warps share out the keys of the same rows
+  bool small = false;        ///< little code counts, not speed; requests do not
+};
+
 /// The sizes of every axis and what they take. Sizes that are requested are
 /// kept; the rest are the table's, or the nearest to them that fit. Whole axes
 /// are padded to multiples of 16. Requested tiles that cannot fit, or that are
-/// no multiple of 16, are an error. With `splitReduced` four warps share out
-/// the keys of the same rows (split-K).
+/// no multiple of 16, are an error.
 llvm::FailureOr<TileChoice>
 chooseGpuTileSizes(attn::GridOp grid, attn::KernelOp kernel,
                    attn::AxesAnalysis &axes, const RequestedSizes &requested,
-                   const GpuTarget &target, bool splitReduced = false);
+                   const GpuTarget &target, GpuTiling tiling = {});
 
 } // namespace attentile
 

@@ -67,4 +67,12 @@ GpuTiles getPreferredTiles(const GpuTarget &target, int64_t columns,
           /*stages=*/1, row->keepLeft};
 }
 
+GpuTiles getSmallTiles(int64_t columns, int64_t bytes) {
+  bool isNarrow = columns <= 128 && bytes == 2;
+  // Half the warps where the columns go over two.
+  int64_t warps = columns <= 256 && (bytes == 2 || columns <= 128) ? 4 : 2;
+  return {/*rowsPerWarp=*/16, warps, /*loop=*/isNarrow ? 32 : 16, /*stages=*/1,
+          /*keepLeft=*/false};
+}
+
 } // namespace attentile

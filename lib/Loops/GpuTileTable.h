@@ -41,6 +41,10 @@ struct GpuTiles {
 GpuTiles getPreferredTiles(const GpuTarget &target, int64_t columns,
                            int64_t bytes);
 
+/// What makes little code: 16 rows a warp, and as few keys as leave the loop's
+/// two products about 64 matrix instructions.
+GpuTiles getSmallTiles(int64_t columns, int64_t bytes);
+
 } // namespace attentile
 
 #endif

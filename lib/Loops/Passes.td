@@ -144,7 +144,8 @@ def AttnToTile : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
     ListOption<"tileSizes", "tile-sizes", "std::string",
                "Sizes of tile and loop axes, over those of the kernel's attn.tile_sizes: m=128,n=64">,
     Option<"target", "target", "std::string", /*default=*/"\"cpu\"", "cpu, sm_80, sm_86, sm_89 or sm_90">,
-    Option<"splitReduced", "split-reduced", "bool", /*default=*/"false", "GPU: tiles for warps that share out the loop's axis, tile-partition-warps{split=reduced}">
+    Option<"splitReduced", "split-reduced", "bool", /*default=*/"false", "GPU: tiles for warps that share out the loop's axis, tile-partition-warps{split=reduced}">,
+    Option<"smallTiles", "small-tiles", "bool", /*default=*/"false", "GPU: tiles for little code, whatever sizes are asked for">
   ];
   let dependentDialects = ["::attentile::tile::TileDialect", "::mlir::scf::SCFDialect"];
 }
@@ -221,6 +222,10 @@ def TileSkipMaskedBlocks : Pass<"tile-skip-masked-blocks"> {
     } {tile.axis = "n", tile.blocks = #tile.blocks<partial>}
     ```
   }];
+  let options = [
+    Option<"keepMasks", "keep-masks", "bool", /*default=*/"false",
+           "evaluate masks in every block, in one loop">
+  ];
   let dependentDialects = ["::attentile::tile::TileDialect", "::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];
 }

@@ -138,9 +138,10 @@ void eraseDead(Block &block) {
 class LoopSkipper {
 public:
   /// `rows`: all of the kernel's; those that come after the loop are not used.
-  LoopSkipper(tile::KernelOp kernel, scf::ForOp loop, ArrayRef<RowAxis> rows)
-      : kernel(kernel), loop(loop), inside(formulas, /*tail=*/true),
-        beyond(formulas, /*tail=*/false) {
+  LoopSkipper(tile::KernelOp kernel, scf::ForOp loop, ArrayRef<RowAxis> rows,
+              bool keepMasks)
+      : kernel(kernel), loop(loop), keepMasks(keepMasks),
+        inside(formulas, /*tail=*/true), beyond(formulas, /*tail=*/false) {
     Operation *place =
         kernel.getBody().front().findAncestorOpInBlock(*loop.getOperation());
     llvm::copy_if(rows, std::back_inserter(this->rows), [&](RowAxis row) {
@@ -169,6 +170,7 @@ private:
 
   tile::KernelOp kernel;
   scf::ForOp loop;
+  bool keepMasks;
   SmallVector<RowAxis> rows;
   Formulas formulas;
   VisibilityAnalysis inside, beyond;
@@ -243,7 +245,7 @@ void LoopSkipper::run() {
   IntervalSets sets(index, loop, rows);
   IntervalSet possible = sets.get(needed, Side::Possible);
   IntervalSet certain;
-  if (!masks.empty()) {
+  if (!masks.empty() && !keepMasks) {
     Formula full = formulas.get(true);
     for (MaskCondition mask : masks) {
       Formula condition = inside.getCondition(mask.value);
@@ -274,8 +276,10 @@ void LoopSkipper::run() {
 
 struct TileSkipMaskedBlocks
     : impl::TileSkipMaskedBlocksBase<TileSkipMaskedBlocks> {
+  using TileSkipMaskedBlocksBase::TileSkipMaskedBlocksBase;
+
   void runOnOperation() override {
-    getOperation()->walk([](tile::KernelOp kernel) {
+    getOperation()->walk([&](tile::KernelOp kernel) {
       SmallVector<scf::ForOp> loops;
       kernel->walk([&](scf::ForOp loop) {
         if (loop->hasAttr("tile.axis"))
@@ -286,7 +290,7 @@ struct TileSkipMaskedBlocks
       IndexBuilder index(builder, kernel.getLoc());
       SmallVector<RowAxis> rows = getRowAxes(index, kernel);
       for (scf::ForOp loop : loops)
-        LoopSkipper(kernel, loop, rows).run();
+        LoopSkipper(kernel, loop, rows, keepMasks).run();
       eraseDead(kernel.getBody().front());
     });
   }

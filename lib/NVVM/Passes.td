@@ -6,23 +6,40 @@
 
 include "mlir/Pass/PassBase.td"
 
-def WarpCloneByElement : Pass<"warp-clone-by-element", "::mlir::ModuleOp"> {
-  let summary = "adds kernels that take tensors of any strides and alignment";
+def WarpMarkElements : Pass<"warp-mark-elements", "::mlir::ModuleOp"> {
+  let summary = "marks accesses that cannot move several elements at a time";
   let description = [{
-    A kernel that moves several elements of a tensor at a time asks for
-    contiguity and alignment. It gets a second kernel beside it that moves one
-    at a time and asks for nothing; the runtime chooses at launch.
+    Accesses of several elements ask for contiguity and alignment: of a tensor
+    the launch, of a workspace its shape. Where that does not promise them the
+    access goes element by element, and with `all` every access does: the form
+    of a kernel for tensors of any strides.
 
     ```mlir
-    warp.kernel @k_0 grid(%i < %M) warps(4) {
-      ... warp.copy_async %X[%i, %c0] dims [0, 1] to %b ...
-    }
+    warp.copy_async %X[%i, %c0] dims [0, 1] to %b : tensor<?x64xbf16>, ...
     // becomes
-    warp.kernel @k_0 grid(%i < %M) warps(4) attributes {otherwise = "k_0_by_element"} {
-      ... warp.copy_async %X[%i, %c0] dims [0, 1] to %b ...
-    }
-    warp.kernel @k_0_by_element grid(%i < %M) warps(4) {
-      ... warp.copy_async %X[%i, %c0] dims [0, 1] to %b {by_element} ...
+    warp.copy_async %X[%i, %c0] dims [0, 1] to %b {by_element} : tensor<?x64xbf16>, ...
+    ```
+  }];
+  let options = [
+    Option<"all", "all", "bool", /*default=*/"false", "those of tensors too">
+  ];
+}
+
+def WarpJoinForms : Pass<"warp-join-forms", "::mlir::ModuleOp"> {
+  let summary = "a program's kernels and their forms for any strides in one";
+  let description = [{
+    The form of program @p for tensors of any strides and alignment is compiled
+    apart, with tiles and grids of its own, as @p_by_element. Its kernels come
+    to stand behind those of @p that ask something of their tensors; the
+    runtime chooses at launch.
+
+    ```mlir
+    tile.program @p ... { warp.kernel @p_0 grid(%i < %blocks) warps(8) { ... } }
+    tile.program @p_by_element ... { warp.kernel @p_by_element_0 grid(%i < %others) warps(4) { ... } }
+    // becomes
+    tile.program @p ... {
+      warp.kernel @p_0 grid(%i < %blocks) warps(8) attributes {otherwise = "p_by_element_0"} { ... }
+      warp.kernel @p_by_element_0 grid(%i < %others) warps(4) { ... }
     }
     ```
   }];

@@ -69,7 +69,7 @@ SmallVector<KernelArgument> getKernelArguments(warp::KernelOp kernel) {
 SmallVector<KernelRequirement> getKernelRequirements(warp::KernelOp kernel) {
   SmallVector<KernelRequirement> result;
   auto add = [&](Value tensor, ArrayRef<int64_t> dims, int64_t bytes) {
-    // A workspace is contiguous, and warp-clone-by-element has seen to its
+    // A workspace is contiguous, and warp-mark-elements has seen to its
     // alignment.
     if (!isa<BlockArgument>(tensor))
       return;

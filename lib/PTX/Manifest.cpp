@@ -15,7 +15,7 @@
 #include "attentile/PTX.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
-#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -43,7 +43,8 @@ private:
   json::Array expressions(ValueRange values);
   json::Array shapeOf(Value tensor);
   json::Object tensorOf(BlockArgument tensor, bool isOutput);
-  json::Object launchOf(warp::KernelOp kernel);
+  json::Object functionOf(warp::KernelOp kernel);
+  json::Object launchOf(warp::KernelOp kernel, warp::KernelOp otherwise);
 };
 
 StringRef typeName(Type type) {
@@ -232,10 +233,23 @@ json::Object argumentOf(const KernelArgument &argument) {
   return json::Object{{"kind", kind}, {"name", name}};
 }
 
-json::Object Describer::launchOf(warp::KernelOp kernel) {
-  json::Array arguments, requirements;
+/// A function of the image, and how it is launched.
+json::Object Describer::functionOf(warp::KernelOp kernel) {
+  json::Array arguments;
   for (const KernelArgument &argument : getKernelArguments(kernel))
     arguments.push_back(argumentOf(argument));
+  return json::Object{{"kernel", kernel.getName()},
+                      {"cells", expressions(kernel.getBounds())},
+                      {"threads", int64_t(32 * kernel.getWarps())},
+                      {"shared", int64_t(kernel.getSharedBytes().value_or(0))},
+                      {"arguments", std::move(arguments)}};
+}
+
+/// `otherwise`: null where the kernel asks for nothing.
+json::Object Describer::launchOf(warp::KernelOp kernel,
+                                 warp::KernelOp otherwise) {
+  json::Object launch = functionOf(kernel);
+  json::Array requirements;
   for (const KernelRequirement &need : getKernelRequirements(kernel)) {
     json::Array dims;
     for (int64_t dim : need.dims)
@@ -244,15 +258,10 @@ json::Object Describer::launchOf(warp::KernelOp kernel) {
                                         {"dims", std::move(dims)},
                                         {"bytes", need.bytes}});
   }
-  json::Object launch{{"kernel", kernel.getName()},
-                      {"cells", expressions(kernel.getBounds())},
-                      {"threads", int64_t(32 * kernel.getWarps())},
-                      {"shared", int64_t(kernel.getSharedBytes().value_or(0))},
-                      {"arguments", std::move(arguments)}};
   if (!requirements.empty())
     launch["requires"] = std::move(requirements);
-  if (std::optional<StringRef> otherwise = kernel.getOtherwise())
-    launch["otherwise"] = *otherwise;
+  if (otherwise)
+    launch["otherwise"] = functionOf(otherwise);
   return launch;
 }
 
@@ -290,19 +299,24 @@ llvm::Expected<json::Object> Describer::run() {
     workspace.push_back(json::Object{{"name", op.getName()},
                                      {"type", typeName(op.getType())},
                                      {"shape", shapeOf(op.getResult())}});
-  llvm::StringSet<> alternatives;
+  llvm::StringMap<warp::KernelOp> alternatives;
   for (auto kernel : head.getHeadBlock().getOps<warp::KernelOp>())
     if (std::optional<StringRef> otherwise = kernel.getOtherwise())
-      alternatives.insert(*otherwise);
+      alternatives[*otherwise] = nullptr;
+  for (auto kernel : head.getHeadBlock().getOps<warp::KernelOp>())
+    if (auto found = alternatives.find(kernel.getName());
+        found != alternatives.end())
+      found->second = kernel;
   for (auto kernel : head.getHeadBlock().getOps<warp::KernelOp>())
     if (!alternatives.contains(kernel.getName()))
-      launches.push_back(launchOf(kernel));
+      launches.push_back(launchOf(
+          kernel, alternatives.lookup(kernel.getOtherwise().value_or(""))));
   if (!problem.empty())
     return llvm::createStringError(
         "expected sizes and scalars that the runtime can evaluate, got '%s'",
         problem.c_str());
   return json::Object{{"format", "attentile-manifest"},
-                      {"version", 1},
+                      {"version", 2},
                       {"kernel", program.getSymName()},
                       {"sizes", std::move(sizes)},
                       {"tensors", std::move(tensors)},
@@ -319,19 +333,19 @@ llvm::Expected<llvm::json::Object> describeProgram(tile::ProgramOp program) {
 }
 
 void addResources(llvm::json::Object &manifest, const GpuImage &image) {
+  auto add = [&](json::Object &function) {
+    auto found = image.kernels.find(*function.getString("kernel"));
+    if (found == image.kernels.end())
+      return;
+    const KernelResources &resources = found->second;
+    function["registers"] = resources.registers;
+    function["spill_bytes"] = resources.spillStores + resources.spillLoads;
+  };
   for (json::Value &launch : *manifest.getArray("launches")) {
     json::Object &object = *launch.getAsObject();
-    auto found = image.kernels.find(*object.getString("kernel"));
-    if (found == image.kernels.end())
-      continue;
-    const KernelResources &resources = found->second;
-    int64_t spills = resources.spillStores + resources.spillLoads;
-    if (auto otherwise = object.getString("otherwise"))
-      if (auto other = image.kernels.find(*otherwise);
-          other != image.kernels.end())
-        spills += other->second.spillStores + other->second.spillLoads;
-    object["registers"] = resources.registers;
-    object["spill_bytes"] = spills;
+    add(object);
+    if (json::Object *otherwise = object.getObject("otherwise"))
+      add(*otherwise);
   }
 }
 

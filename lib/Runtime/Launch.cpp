@@ -15,6 +15,7 @@ using attentile::sizeOf;
 namespace {
 /// One grid, ready to go.
 struct Grid {
+  const Function *description;
   CUfunction function;
   unsigned cells;
 };
@@ -110,9 +111,21 @@ static attentile_status chooseGrid(const Arguments &arguments,
                                    const Launch &launch,
                                    const LoadedModule::Functions &functions,
                                    Grid &grid) {
+  grid.description = &launch;
+  grid.function = functions.first;
+  for (const Requirement &requirement : launch.requirements) {
+    Misfit misfit = findMisfit(arguments, requirement);
+    if (misfit.kind == Misfit::None)
+      continue;
+    if (!launch.otherwise)
+      return failMisfit(arguments, requirement, misfit);
+    grid.description = &*launch.otherwise;
+    grid.function = functions.otherwise;
+    break;
+  }
   int64_t cells = 1;
   bool fits = true;
-  for (const Expression &count : launch.cells) {
+  for (const Expression &count : grid.description->cells) {
     Value value;
     fits = fits && count.evaluate(arguments.slots, value);
     if (!fits)
@@ -124,24 +137,14 @@ static attentile_status chooseGrid(const Arguments &arguments,
   if (!fits || cells > INT32_MAX)
     return fail(ATTENTILE_INVALID_ARGUMENT,
                 "expected at most 2147483647 programs of '%s', got more",
-                launch.kernel.c_str());
+                grid.description->kernel.c_str());
   grid.cells = static_cast<unsigned>(cells);
-  grid.function = functions.first;
-  for (const Requirement &requirement : launch.requirements) {
-    Misfit misfit = findMisfit(arguments, requirement);
-    if (misfit.kind == Misfit::None)
-      continue;
-    if (!functions.otherwise)
-      return failMisfit(arguments, requirement, misfit);
-    grid.function = functions.otherwise;
-    break;
-  }
   return ATTENTILE_SUCCESS;
 }
 
 static CUresult launchGrid(const CudaDriver &driver, const Arguments &arguments,
-                           const Launch &launch, const Grid &grid,
-                           CUstream stream, void *workspace) {
+                           const Grid &grid, CUstream stream, void *workspace) {
+  const Function &launch = *grid.description;
   int64_t values[kMaxParameters];
   void *parameters[kMaxParameters];
   size_t count = launch.parameters.size();
@@ -215,8 +218,7 @@ static attentile_status launchAll(attentile_kernel *kernel,
   CUresult result = 0;
   for (size_t i = 0; i < manifest.launches.size() && !result; ++i)
     if (grids[i].cells > 0)
-      result = launchGrid(driver, arguments, manifest.launches[i], grids[i],
-                          stream, workspace);
+      result = launchGrid(driver, arguments, grids[i], stream, workspace);
   CUresult freed = allocated ? driver.MemFreeAsync(allocated, stream) : 0;
   if (result)
     return failDriver(driver, result, "cannot launch the kernel");

@@ -42,41 +42,41 @@ static attentile_status loadImage(const CudaDriver &driver,
                                           : status;
 }
 
-/// The function of a launch, checked against the manifest as far as the driver
+/// A function of the image, checked against the manifest as far as the driver
 /// tells.
 static attentile_status findFunction(const CudaDriver &driver,
                                      const LoadedModule &loaded,
-                                     const Launch &launch,
-                                     const std::string &name,
+                                     const Function &wanted,
                                      CUfunction *function) {
+  const std::string &name = wanted.kernel;
   if (driver.ModuleGetFunction(function, loaded.module, name.c_str()))
     return fail(ATTENTILE_INVALID_IMAGE,
                 "expected a function '%s' in the image, got none",
                 name.c_str());
   int threads = 0; // CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK
   if (!driver.FuncGetAttribute(&threads, 0, *function) &&
-      unsigned(threads) < launch.threads)
+      unsigned(threads) < wanted.threads)
     return fail(ATTENTILE_INVALID_IMAGE,
                 "expected '%s' to run with %u threads on %s, got at most %d",
-                name.c_str(), launch.threads, loaded.device->name, threads);
+                name.c_str(), wanted.threads, loaded.device->name, threads);
   // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-  if (launch.shared > 0)
-    if (driver.FuncSetAttribute(*function, 8, int(launch.shared))) {
+  if (wanted.shared > 0)
+    if (driver.FuncSetAttribute(*function, 8, int(wanted.shared))) {
       int most = 0; // CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
       driver.DeviceGetAttribute(&most, 97, loaded.device->handle);
       return fail(ATTENTILE_WRONG_ARCHITECTURE,
                   "expected %u bytes of shared memory for '%s', got %d on %s",
-                  launch.shared, name.c_str(), most, loaded.device->name);
+                  wanted.shared, name.c_str(), most, loaded.device->name);
     }
   if (!driver.FuncGetParamInfo)
     return ATTENTILE_SUCCESS;
   // No more than the manifest has are asked for: a profiler reports the
   // question for one that is not there as an error. That a cubin has no others
   // follows from its hash.
-  size_t offset, bytes, count = launch.parameters.size();
+  size_t offset, bytes, count = wanted.parameters.size();
   for (size_t i = 0; i < count; ++i)
     if (driver.FuncGetParamInfo(*function, i, &offset, &bytes) ||
-        bytes != launch.parameters[i].bytes)
+        bytes != wanted.parameters[i].bytes)
       return fail(ATTENTILE_INVALID_IMAGE,
                   "expected '%s' to take the manifest's %zu parameters, got "
                   "another number %zu",
@@ -103,10 +103,10 @@ static attentile_status loadOn(const CudaDriver &driver,
   for (const Launch &launch : kernel.manifest.launches) {
     LoadedModule::Functions functions;
     attentile_status status =
-        findFunction(driver, loaded, launch, launch.kernel, &functions.first);
-    if (!status && !launch.otherwise.empty())
-      status = findFunction(driver, loaded, launch, launch.otherwise,
-                            &functions.otherwise);
+        findFunction(driver, loaded, launch, &functions.first);
+    if (!status && launch.otherwise)
+      status =
+          findFunction(driver, loaded, *launch.otherwise, &functions.otherwise);
     if (status) {
       driver.ModuleUnload(loaded.module);
       return status;

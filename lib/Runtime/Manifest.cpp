@@ -59,6 +59,7 @@ private:
   void readTensors(const json &root);
   void readScalars(const json &root);
   void readWorkspaces(const json &root);
+  Function readFunction(const json &object, const std::string &where);
   void readLaunch(const json &object, const std::string &where);
   Parameter readParameter(const json &object, const std::string &where);
   void findOrigins();
@@ -300,21 +301,27 @@ Parameter Reader::readParameter(const json &object, const std::string &where) {
   return parameter;
 }
 
-void Reader::readLaunch(const json &object, const std::string &where) {
-  Launch launch;
-  launch.kernel = text(object, "kernel", where);
-  if (member(object, "otherwise"))
-    launch.otherwise = text(object, "otherwise", where);
+Function Reader::readFunction(const json &object, const std::string &where) {
+  Function function;
+  function.kernel = text(object, "kernel", where);
   for (const json &count : list(object, "cells", kMaxRank, where))
-    launch.cells.push_back(expression(count, false, where + "cells"));
-  launch.threads = number(object, "threads", 1024, where);
-  expect(launch.threads > 0 && launch.threads % 32 == 0, where + "threads",
-         "a multiple of 32, got " + std::to_string(launch.threads));
-  launch.shared = number(object, "shared", 1 << 20, where);
+    function.cells.push_back(expression(count, false, where + "cells"));
+  function.threads = number(object, "threads", 1024, where);
+  expect(function.threads > 0 && function.threads % 32 == 0, where + "threads",
+         "a multiple of 32, got " + std::to_string(function.threads));
+  function.shared = number(object, "shared", 1 << 20, where);
   for (const json &entry : list(object, "arguments", kMaxParameters, where))
-    launch.parameters.push_back(readParameter(
-        entry, where + "arguments[" + std::to_string(launch.parameters.size()) +
-                   "]."));
+    function.parameters.push_back(readParameter(
+        entry, where + "arguments[" +
+                   std::to_string(function.parameters.size()) + "]."));
+  return function;
+}
+
+void Reader::readLaunch(const json &object, const std::string &where) {
+  Launch launch{readFunction(object, where), {}, {}};
+  if (const json *otherwise = member(object, "otherwise"))
+    if (expect(otherwise->is_object(), where + "otherwise", "a function"))
+      launch.otherwise = readFunction(*otherwise, where + "otherwise.");
   for (const json &entry : list(object, "requires", kMaxTensors, where, true)) {
     std::string at =
         where + "requires[" + std::to_string(launch.requirements.size()) + "].";
@@ -395,9 +402,9 @@ attentile_status parseManifest(std::string_view text, Manifest &manifest) {
     return fail(ATTENTILE_INVALID_MANIFEST,
                 "manifest: expected the format attentile-manifest");
   json version = root.value("version", json());
-  if (version != 1)
+  if (version != 2)
     return fail(ATTENTILE_INVALID_MANIFEST,
-                "manifest: expected version 1, got %s; a newer runtime may "
+                "manifest: expected version 2, got %s; a newer runtime may "
                 "know it",
                 version.dump().substr(0, 40).c_str());
   if (const char *why = findBrokenSeal(text))

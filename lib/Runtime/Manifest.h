@@ -15,6 +15,7 @@
 
 #include "Expression.h"
 #include "attentile-c/runtime.h"
+#include <optional>
 #include <string_view>
 
 namespace attentile::runtime {
@@ -69,12 +70,18 @@ struct Requirement {
   unsigned tensor, last, bytes;
 };
 
-struct Launch {
-  std::string kernel, otherwise; // no `otherwise`: empty
+/// A compiled function and how it is launched.
+struct Function {
+  std::string kernel;
   std::vector<Expression> cells;
   unsigned threads, shared;
   std::vector<Parameter> parameters;
+};
+
+/// A function, and another for tensors that are not as it requires them.
+struct Launch : Function {
   std::vector<Requirement> requirements;
+  std::optional<Function> otherwise;
 };
 
 struct Manifest {

@@ -1,6 +1,7 @@
 // RUN: attentile-opt %s -attn-to-tile=target=sm_90 | FileCheck %s --check-prefix=LARGE
 // RUN: attentile-opt %s -attn-to-tile=target=sm_86 | FileCheck %s --check-prefix=SMALL
 // RUN: attentile-opt %s -attn-to-tile="target=sm_90 tile-sizes=m=32" | FileCheck %s --check-prefix=FORCED
+// RUN: attentile-opt %s -attn-to-tile="target=sm_90 tile-sizes=m=32 small-tiles" | FileCheck %s --check-prefix=LITTLE
 // RUN: attentile-opt %s -attn-to-tile="target=sm_90 tile-sizes=m=192,n=64 split-reduced" | FileCheck %s --check-prefix=KEYS
 
 // A head size of 72 is padded to 80; the store drops what is beyond. Two blocks
@@ -13,6 +14,9 @@
 // SMALL: tile.dot {{.*}} : tensor<128x80xbf16, #m_d>, tensor<32x80xbf16, #n_d> -> tensor<128x32xf32, #m_n>
 // FORCED: tile.resources = #tile.resources<warps = 2,
 // FORCED: tile.dot {{.*}} : tensor<32x80xbf16, #m_d>, tensor<{{[0-9]+}}x80xbf16, #n_d>
+// Little code: 16 rows a warp, whatever is asked for.
+// LITTLE: tile.resources = #tile.resources<warps = 4,
+// LITTLE: tile.dot {{.*}} : tensor<64x80xbf16, #m_d>, tensor<32x80xbf16, #n_d>
 // Four warps have the same rows, so that 192 go over eight; their sums take room.
 // KEYS: tile.resources = #tile.resources<warps = 8, stages = 1, registers = {{[0-9]+}}, shared = 97280, blocks = 1,
 attn.kernel @attention sizes(%M, %N) indices(%m < M, %d < 72, %n < N, %e < 72)

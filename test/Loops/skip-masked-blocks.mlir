@@ -1,6 +1,7 @@
 // RUN: attentile-opt %s --tile-skip-masked-blocks --canonicalize --cse --split-input-file \
 // RUN:   --remarks-filter=tile-skip-masked-blocks --remark-format=emitRemark 2> %t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK --input-file=%t.remarks
+// RUN: attentile-opt %s --tile-skip-masked-blocks=keep-masks --canonicalize --cse --split-input-file | FileCheck %s --check-prefix=MASKS
 
 // Row maxima of masked scores: bounds, classes, and what is left of the mask.
 // test/unit/SkipMaskedBlocksTest.cpp compares bounds with brute force.
@@ -47,7 +48,14 @@ tile.program @no_mask sizes(%M, %N) ins(%X: f32[M, N]) outs(%Y: f32[M]) {
 #n = #tile.axes<"n">
 #mn = #tile.axes<"m", "n">
 
-// Full blocks, then those that the diagonal crosses.
+// Full blocks, then those that the diagonal crosses; or both in one loop.
+// MASKS-LABEL: tile.program @causal
+// MASKS: %[[ROWS:.*]] = arith.minsi %{{.*}}, %M
+// MASKS: scf.for %{{.*}} = %c0 to %{{.*}} step %c16
+// MASKS: arith.cmpi sle
+// MASKS: tile.blocks = #tile.blocks<partial>
+// MASKS-NOT: scf.for
+// MASKS-LABEL: tile.program
 // CHECK-LABEL: tile.program @causal
 // CHECK: %[[M0:.*]] = arith.muli %{{.*}}, %c32
 // CHECK: %[[END:.*]] = arith.addi %[[M0]], %c32

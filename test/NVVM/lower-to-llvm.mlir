@@ -1,5 +1,6 @@
 // A product, a copy and an exchange, from the warp level to the LLVM dialect.
-// RUN: attentile-opt %s --warp-clone-by-element --nvvm-lower-to-llvm | FileCheck %s
+// RUN: attentile-opt %s --nvvm-lower-to-llvm | FileCheck %s
+// RUN: attentile-opt %s --warp-mark-elements=all --nvvm-lower-to-llvm | FileCheck %s --check-prefix=ALL
 
 #layout = #tile.shared<pitch = 64, chunk = 8, period = 8>
 !half = !warp.buffer<64x64xbf16, #layout>
@@ -61,7 +62,7 @@ tile.program @product sizes(%B, %M) ins(%Q: bf16[B, M, 64], %K: bf16[B, M, 64]) 
   }
 }
 
-// The second kernel asks nothing of strides: elements under predicates.
-// CHECK-LABEL: llvm.func @product_0_by_element(
-// CHECK: ld.global.nc.b16
-// CHECK-NOT: nvvm.cp.async.shared.global
+// Asking nothing of strides: elements under predicates.
+// ALL-LABEL: llvm.func @product_0(
+// ALL: ld.global.nc.b16
+// ALL-NOT: nvvm.cp.async.shared.global

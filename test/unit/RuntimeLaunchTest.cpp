@@ -98,11 +98,21 @@ TEST_F(Launch, ChoosesTheKernelThatStridesPermit) {
   given.strides[0][2] = 65; // 130 bytes
   given.sizes[0][1] = given.sizes[2][1] = given.sizes[3][1] = 2;
   ASSERT_EQ(given.launch(kernel), "");
-  EXPECT_STREQ(fakeCudaLaunch(0)->function, "example_0_by_element");
+  // Its own grid, block and arguments.
+  const FakeLaunch &launch = *fakeCudaLaunch(0);
+  EXPECT_STREQ(launch.function, "example_by_element_0");
+  unsigned rows = unsigned(given.sizes[0][2]);
+  EXPECT_EQ(launch.grid, 2 * given.sizes[0][0] * ((rows + 15) / 16));
+  EXPECT_EQ(launch.threads, 64u);
+  EXPECT_EQ(launch.shared, 8192u);
+  EXPECT_EQ(launch.parameters, 5u);
+  EXPECT_EQ(launch.values[2], 1);
+  EXPECT_EQ(launch.values[3], rows);
+  EXPECT_STREQ(fakeCudaLaunch(1)->function, "example_1");
   given.strides[0][2] = 64;
   given.tensors[0].data = static_cast<char *>(given.tensors[0].data) + 2;
   ASSERT_EQ(given.launch(kernel), "");
-  EXPECT_STREQ(fakeCudaLaunch(2)->function, "example_0_by_element");
+  EXPECT_STREQ(fakeCudaLaunch(2)->function, "example_by_element_0");
 }
 
 TEST_F(Launch, TakesAnyInputStridesAndEmptyTensors) {

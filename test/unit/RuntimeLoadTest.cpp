@@ -74,17 +74,17 @@ TEST(Manifest, RefusesBrokenTexts) {
 }
 
 TEST(Manifest, RefusesUnknownVersions) {
-  EXPECT_EQ(whyNotOpened([](json &m) { m["version"] = 2; }),
-            "manifest: expected version 1, got 2; a newer runtime may know it");
+  EXPECT_EQ(whyNotOpened([](json &m) { m["version"] = 3; }),
+            "manifest: expected version 2, got 3; a newer runtime may know it");
   EXPECT_EQ(whyNotOpened([](json &m) { m.erase("version"); }),
-            "manifest: expected version 1, got null; a newer runtime may know "
+            "manifest: expected version 2, got null; a newer runtime may know "
             "it");
 }
 
 TEST(Manifest, RefusesOtherImages) {
   std::string text = finished(exampleManifest(), exampleCubin());
   EXPECT_EQ(whyNot(text, exampleCubin() + "\n"),
-            "cubin: expected 91 bytes, got 92");
+            "cubin: expected 87 bytes, got 88");
   std::string other = exampleCubin();
   other.back() = ' ';
   EXPECT_EQ(whyNot(text, other),
@@ -136,6 +136,12 @@ TEST(Manifest, RefusesWhatDoesNotFit) {
   EXPECT_EQ(why([](json &m) { m["launches"][0]["requires"][0]["dims"] = {9}; }),
             "manifest: launches[0].requires[0].dims: expected dimensions of "
             "the tensor");
+  EXPECT_EQ(why([](json &m) { m["launches"][0]["otherwise"] = "other"; }),
+            "manifest: launches[0].otherwise: expected a function");
+  EXPECT_EQ(
+      why([](json &m) { m["launches"][0]["otherwise"]["threads"] = 100; }),
+      "manifest: launches[0].otherwise.threads: expected a multiple of 32, got "
+      "100");
   EXPECT_EQ(why([](json &m) { m["constraints"][0].erase("holds"); }),
             "manifest: constraints[0].holds: expected an expression");
   EXPECT_EQ(why([](json &m) { m["workspace"][0]["shape"][0] = 1.5; }),

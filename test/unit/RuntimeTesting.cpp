@@ -22,7 +22,7 @@ static const bool usesFakeDriver = [] {
 
 json exampleManifest() {
   return json::parse(R"({
-    "format": "attentile-manifest", "version": 1, "compiler": "0.1.0",
+    "format": "attentile-manifest", "version": 2, "compiler": "0.1.0",
     "target": "sm_90", "source": {"file": "example.attn", "sha256": ""},
     "image": {"cubin": "example.cubin", "bytes": 0, "sha256": ""},
     "kernel": "example", "bound": {"D": 64},
@@ -51,7 +51,12 @@ json exampleManifest() {
                      {"kind": "stride", "tensor": "Q", "dim": 2},
                      {"kind": "scalar", "name": "scale"}],
        "requires": [{"tensor": "Q", "dims": [2, 3], "bytes": 16}],
-       "otherwise": "example_0_by_element"},
+       "otherwise": {
+         "kernel": "example_by_element_0", "cells": ["B", "H", ["ceildiv", "M", 16]],
+         "threads": 64, "shared": 8192,
+         "arguments": [{"kind": "tensor", "name": "Q"}, {"kind": "tensor", "name": "K"},
+                       {"kind": "stride", "tensor": "Q", "dim": 3},
+                       {"kind": "size", "name": "M"}, {"kind": "workspace", "name": "r"}]}},
       {"kernel": "example_1", "cells": ["B", "H"], "threads": 32, "shared": 0,
        "arguments": [{"kind": "tensor", "name": "O"}, {"kind": "tensor", "name": "L"},
                      {"kind": "scalar", "name": "window"}]}]
@@ -63,7 +68,7 @@ std::string exampleCubin(const std::string &target) {
          "ELF fake\n" +
          target +
          "\nexample_0 8 8 8 8 8 8 4\n"
-         "example_0_by_element 8 8 8 8 8 8 4\nexample_1 8 8 4\n";
+         "example_by_element_0 8 8 8 8 8\nexample_1 8 8 4\n";
 }
 
 std::string finished(json manifest, const std::string &cubin) {

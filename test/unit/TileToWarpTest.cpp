@@ -32,7 +32,8 @@ namespace {
 const char *kToTiles =
     "attn-lower-softmax,attn-form-grids,attn-to-tile{%s},"
     "canonicalize,cse,tile-fuse-online-softmax{%s},canonicalize,cse,"
-    "tile-skip-masked-blocks,canonicalize,cse,tile-fold-exp2,canonicalize,cse,"
+    "tile-skip-masked-blocks{%s},canonicalize,cse,tile-fold-exp2,canonicalize,"
+    "cse,"
     "loop-invariant-code-motion";
 const char *kGuard = ",tile-peel-tails,canonicalize,cse,tile-merge-bounds,"
                      "canonicalize,cse,tile-guard-softmax,"
@@ -56,6 +57,7 @@ struct KernelCase {
   /// Scores of every other 16 rows grow from key to key.
   bool growing = false;
   std::string decisions = ""; // options of tile-to-warp
+  std::string skipping = "";
 };
 
 std::string readExample(llvm::StringRef name) {
@@ -85,7 +87,9 @@ TileFile compile(const KernelCase &run) {
     bound.push_back("R=16");
   TileFile file = TileFile::fromSource(text, bound, run.schedule);
   EXPECT_TRUE(file);
-  std::string passes = format(format(kToTiles, run.tiles).c_str(), run.fusion);
+  std::string passes =
+      format(format(format(kToTiles, run.tiles).c_str(), run.fusion).c_str(),
+             run.skipping);
   EXPECT_TRUE(file.run(passes + (run.guard ? kGuard : "") + run.loops));
   return file;
 }
@@ -298,6 +302,30 @@ TEST(TileToWarp, blocksOfRowsDecideApart) {
         run.decisions = "registers-at-once=0";
         expectSame(run);
       }
+}
+
+/// The form for tensors of any strides: small tiles, one loop, every element by
+/// itself.
+TEST(TileToWarp, anyStrides) {
+  KernelCase cases[] = {{"01-attention", "bf16", 32, 48},
+                        {"02-causal", "f32", 80, 8},
+                        {"02-causal", "f16", 16, 272},
+                        {"03-sliding-window", "f16", 16, 32},
+                        {"06-learned-bias", "bf16", 16, 160},
+                        {"07-column-sums", "f32", 8, 20},
+                        {"08-two-softmaxes", "bf16", 20, 33},
+                        {"02-causal", "f32", 16, 512}};
+  for (KernelCase &run : cases) {
+    run.tiles = "target=sm_90 small-tiles=true";
+    run.skipping = "keep-masks=true";
+    run.loops = ",tile-merge-bounds,canonicalize,cse";
+    run.behind = ",warp-mark-elements{all=true},warp-allocate-shared";
+    expectSame(run);
+  }
+  KernelCase standard = cases[0];
+  standard.example = "02-causal";
+  standard.schedule = "standard";
+  expectSame(standard);
 }
 
 TEST(DeferSums, lanesMeetAfterTheLoop) {

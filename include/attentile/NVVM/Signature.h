@@ -20,6 +20,9 @@ namespace attentile {
 /// that a position a tile's width behind the last one fits 32 bits too.
 inline constexpr int64_t kLargestSize = (int64_t(1) << 31) - (1 << 16) - 1;
 
+/// What the name of a program's form for any strides ends with.
+inline constexpr llvm::StringRef kAnyStrides = "_by_element";
+
 /// One parameter of a compiled kernel.
 struct KernelArgument {
   enum Kind {

@@ -43,7 +43,7 @@ folder.mkdir(parents=True, exist_ok=True)
 cubin = f"\x7fELF fake\nsm_90\n{function} 8 8 8\n".encode()
 (folder / "kernel-0.cubin").write_bytes(cubin)
 (folder / "kernel-0.json").write_text(sealed({
-    "format": "attentile-manifest", "version": 1, "target": "sm_90", "kernel": "copy",
+    "format": "attentile-manifest", "version": 2, "target": "sm_90", "kernel": "copy",
     "image": {"cubin": "kernel-0.cubin", "bytes": len(cubin), "sha256": hashlib.sha256(cubin).hexdigest()},
     "sizes": ["N"], "scalars": [],
     "tensors": [{"name": "X", "role": "input", "type": "f32", "shape": ["N"]},

@@ -1,16 +1,15 @@
-//===- CloneByElement.cpp - a kernel for any strides ----------------------===//
+//===- MarkElements.cpp - accesses that go element by element -------------===//
 //
 // Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Does: gives every warp.kernel that asks for alignment or contiguity a second
-//   one, NAME_by_element, that asks for none, named by its attribute
-//   `otherwise`; the runtime chooses at launch.
-// Expects: a tile.program with warp.kernels.
-// Leaves: workspace accessed by several elements at a time only where its
-//   shape makes every stride a multiple.
+// Does: marks with `by_element` what accesses several elements of a workspace
+//   at a time whose shape does not make every stride a multiple; with `all`,
+//   of every tensor, so that the kernel asks for nothing.
+// Expects: warp.kernels.
+// Leaves: the rest, which asks the launch for contiguity and alignment.
 // Does not handle: tensors one at a time; a kernel asks for all or none.
 //
 //===----------------------------------------------------------------------===//
@@ -20,7 +19,7 @@
 #include "mlir/IR/AffineExpr.h"
 
 namespace attentile {
-#define GEN_PASS_DEF_WARPCLONEBYELEMENT
+#define GEN_PASS_DEF_WARPMARKELEMENTS
 #include "NVVM/Passes.h.inc"
 } // namespace attentile
 
@@ -63,29 +62,19 @@ bool isAligned(Value workspace, int64_t dim, int64_t count) {
   return shape.back().isMultipleOf(count);
 }
 
-struct WarpCloneByElement : impl::WarpCloneByElementBase<WarpCloneByElement> {
+struct WarpMarkElements : impl::WarpMarkElementsBase<WarpMarkElements> {
+  using WarpMarkElementsBase::WarpMarkElementsBase;
+
   void runOnOperation() override {
-    SmallVector<warp::KernelOp> kernels;
-    getOperation()->walk(
-        [&](warp::KernelOp kernel) { kernels.push_back(kernel); });
     auto unit = UnitAttr::get(&getContext());
-    for (warp::KernelOp kernel : kernels) {
-      walkPackets(
-          kernel, [&](Operation *op, Value tensor, int64_t dim, int64_t count) {
-            if (!isa<BlockArgument>(tensor) && !isAligned(tensor, dim, count))
-              op->setAttr("by_element", unit);
-          });
-      if (kernel.getOtherwise() || getKernelRequirements(kernel).empty())
-        continue;
-      OpBuilder builder(kernel);
-      builder.setInsertionPointAfter(kernel);
-      auto copy = cast<warp::KernelOp>(builder.clone(*kernel));
-      copy.setName((kernel.getName() + "_by_element").str());
-      kernel.setOtherwise(copy.getName());
-      walkPackets(copy, [&](Operation *op, Value, int64_t, int64_t) {
-        op->setAttr("by_element", unit);
-      });
-    }
+    getOperation()->walk([&](warp::KernelOp kernel) {
+      walkPackets(kernel,
+                  [&](Operation *op, Value tensor, int64_t dim, int64_t count) {
+                    bool isWorkspace = !isa<BlockArgument>(tensor);
+                    if (all || (isWorkspace && !isAligned(tensor, dim, count)))
+                      op->setAttr("by_element", unit);
+                  });
+    });
   }
 };
 
