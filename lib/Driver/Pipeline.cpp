@@ -33,6 +33,7 @@ static constexpr llvm::StringRef kOptimizing[] = {
     "tile-peel-tails",
     "tile-merge-bounds",
     "tile-guard-softmax",
+    "tile-start-sums-at-bias",
     "tile-order-programs",
     "loop-invariant-code-motion",
 };
@@ -44,6 +45,7 @@ static constexpr llvm::StringRef kOnlyForGpu[] = {
     "tile-peel-tails",
     "tile-merge-bounds",
     "tile-guard-softmax",
+    "tile-start-sums-at-bias",
     "tile-order-programs",
 };
 
@@ -142,6 +144,11 @@ static void buildLoopStage(OpPassManager &pm, const PipelineOptions &options) {
   // Last of all that changes a loop's step: it stands twice from here on.
   if (options.isEnabled("tile-guard-softmax")) {
     pm.addPass(createTileGuardSoftmax());
+    simplify(pm, options);
+  }
+  // After the guard, which looks for maxima as they were.
+  if (options.isEnabled("tile-start-sums-at-bias")) {
+    pm.addPass(createTileStartSumsAtBias());
     simplify(pm, options);
   }
   // One or the other: a head's tiles in one program have no order to choose.

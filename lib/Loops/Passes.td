@@ -360,6 +360,38 @@ def TileGuardSoftmax : Pass<"tile-guard-softmax"> {
                            "::mlir::scf::SCFDialect", "::mlir::ub::UBDialect"];
 }
 
+def TileStartSumsAtBias : Pass<"tile-start-sums-at-bias"> {
+  let summary = "a bias linear in the position, added by the product";
+  let description = [{
+    slope * (n - l), of keys n and a row's position l, costs an operation a
+    score, and so does the distance. The part of a key within its tile is the
+    same for all rows and tiles, and a product's sum may start there; what is
+    left is a row's, and goes with its reference. Where scores are products of
+    16 bits, and no logarithm of a sum is stored.
+
+    Before:
+
+    ```mlir
+    %s = tile.dot %q, %k over ["d"] product bf16 : ...
+    %x = arith.mulf %scales, %s : tensor<128x64xf32, #m_n>
+    %b = arith.mulf %slopes, %distance : tensor<128x64xf32, #m_n>
+    %y = arith.addf %x, %b : tensor<128x64xf32, #m_n>
+    %e = math.fma %y, %c, %refs : tensor<128x64xf32, #m_n>     // %refs: %ref, of rows
+    ```
+
+    After:
+
+    ```mlir
+    %r = arith.mulf %slope_m, %distance_m : tensor<128xf32, #m> // of the tile's middle
+    %t = tile.dot %q, %k acc %start over ["d"] product bf16 : ... // %start: slope / scale * j
+    %rc = arith.mulf %r, %c_m : tensor<128xf32, #m>
+    %moved = arith.addf %rc, %ref : tensor<128xf32, #m>
+    %e = math.fma %t, %cs, %moveds : tensor<128x64xf32, #m_n>  // %cs: c * scale
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def TileOrderPrograms : Pass<"tile-order-programs"> {
   let summary = "the longest programs of a grid start first";
   let description = [{

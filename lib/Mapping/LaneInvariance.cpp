@@ -9,6 +9,7 @@
 #include "Warp/Warp.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -58,6 +59,11 @@ bool LaneInvariance::find(Value value) {
     return false;
   if (isa<warp::VoteAllOp, warp::VoteAnyOp>(op))
     return true;
+  // The high bits of a lane's number, as those of its row in a fragment.
+  if (APInt divisor; isa<arith::DivUIOp>(op) &&
+                     op->getOperand(0).getDefiningOp<warp::LaneIdOp>() &&
+                     matchPattern(op->getOperand(1), m_ConstantInt(&divisor)))
+    return divisor.isPowerOf2() && divisor.ugt(mask);
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return holds(loop.getRegionIterArg(number));
   if (auto choice = dyn_cast<scf::IfOp>(op))

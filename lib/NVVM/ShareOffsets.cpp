@@ -45,8 +45,9 @@ private:
 };
 
 /// float(base + c) = float(base) + c. Exact where both are below 2^24; beyond
-/// it the sum rounds once more, as a product does that is added to something
-/// and so needs no rounding of its own: asked of all uses.
+/// it the sum rounds once more, as a product does that is added to something,
+/// perhaps times another factor, and so needs no rounding of its own: asked of
+/// all uses.
 void Sharer::shareConversion(arith::SIToFPOp op) {
   auto cast = op.getIn().getDefiningOp<arith::IndexCastOp>();
   if (!cast || !cast.getIn().getType().isIndex() || !op.getType().isF32())
@@ -54,7 +55,7 @@ void Sharer::shareConversion(arith::SIToFPOp op) {
   for (Operation *user : op->getUsers())
     if (!isa<arith::MulFOp>(user) ||
         !llvm::all_of(user->getUsers(), [](Operation *next) {
-          return isa<arith::AddFOp, arith::SubFOp>(next);
+          return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp>(next);
         }))
       return;
   IndexSum sum;

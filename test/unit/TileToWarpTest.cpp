@@ -214,6 +214,20 @@ TEST(Registers, sameAsFragments) {
                     "warp-share-loads,cse,warp-hoist-loads"});
 }
 
+/// A bias that starts the scores' product, with the guard and without it.
+TEST(TileToWarp, sumsStartAtBias) {
+  for (const char *type : {"bf16", "f16"})
+    for (bool guard : {false, true}) {
+      KernelCase run{"04-alibi", type, 16, 32};
+      run.guard = guard;
+      run.loops = ",tile-start-sums-at-bias,canonicalize,cse,"
+                  "loop-invariant-code-motion";
+      run.behind = ",warp-defer-sums,warp-pipeline-copies,"
+                   "warp-allocate-shared";
+      expectSame(run);
+    }
+}
+
 TEST(TileToWarp, copiesWaitedForAtOnce) {
   expectSame({"02-causal", "bf16", 32, 16, "tile-sizes=m=64,n=32", "", ""});
 }
