@@ -203,3 +203,18 @@ def NVVMThreadBranches : Pass<"nvvm-thread-branches"> {
   }];
   let dependentDialects = ["::mlir::cf::ControlFlowDialect"];
 }
+
+def NVVMConvertToLLVM : Pass<"nvvm-convert-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "the rest to the LLVM dialect, in one conversion";
+  let description = [{
+    Arithmetic, mathematics, branches, poison and elements of vectors.
+
+    ```mlir
+    %low = vector.extract %pair[0] : bf16 from vector<2xbf16>
+    // becomes
+    %0 = llvm.mlir.constant(0 : i64) : i64
+    %low = llvm.extractelement %pair[%0 : i64] : vector<2xbf16>
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}

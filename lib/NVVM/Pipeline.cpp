@@ -40,11 +40,7 @@ void buildNVVMPipeline(OpPassManager &manager) {
   // Everything to the LLVM dialect.
   manager.addPass(createSCFToControlFlowPass());
   manager.addPass(createNVVMThreadBranches());
-  manager.addPass(createConvertVectorToLLVMPass());
-  manager.addPass(createConvertMathToLLVMPass());
-  manager.addPass(createArithToLLVMConversionPass());
-  manager.addPass(createConvertControlFlowToLLVMPass());
-  manager.addPass(createUBToLLVMConversionPass());
+  manager.addPass(createNVVMConvertToLLVM());
   manager.addPass(createReconcileUnrealizedCastsPass());
 }
 
