@@ -104,7 +104,9 @@ bool Interpreter::run(Operation *op) {
             return set(vote.getResult(), std::move(result));
           })
           .Case([&](ub::PoisonOp poison) {
-            Registers result(widthOf(poison.getType()), threads);
+            // Outside of kernels there are no threads yet.
+            Registers result(widthOf(poison.getType()), 1);
+            result.uniform = true;
             for (double &x : result.data)
               x = std::numeric_limits<double>::quiet_NaN();
             return set(poison.getResult(), std::move(result));
