@@ -30,6 +30,7 @@ struct TensorAccess {
   mlir::Value pointer; ///< !llvm.ptr<1>
   llvm::SmallVector<mlir::Value> sizes, strides;
   mlir::RankedTensorType type;
+  bool isPadded = false; ///< whole packets of a row's end may be accessed
 };
 
 /// Builds arithmetic at one place.

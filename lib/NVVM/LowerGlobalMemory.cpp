@@ -161,6 +161,12 @@ static Access describe(const Emitter &e, KernelLowering &k, Op op, Type type,
   return access;
 }
 
+/// Whether the row's padding takes what of an access lies behind its end.
+static bool isPadded(const Access &access) {
+  return access.tensor.isPadded &&
+         access.dim == access.tensor.type.getRank() - 1;
+}
+
 /// Whether all elements of one access are inside or all outside.
 static bool isAllOrNothing(const Access &access) {
   if (access.count == 1 || (access.known && (*access.known)[access.dim]))
@@ -211,6 +217,17 @@ void lowerGlobalMemory(KernelLowering &k, Operation *op) {
       auto [pointer, inside] = elementOf(e, access, 0);
       registers = fromWords(b, loc, type,
                             loadWords(e, pointer, wordTypes(type), inside));
+    } else if (!load.getByElement() && isPadded(access) &&
+               !isPaired(warp::getElementType(type))) {
+      auto [pointer, inside] = elementOf(e, access, 0);
+      registers = fromWords(b, loc, type,
+                            loadWords(e, pointer, wordTypes(type), inside));
+      // What the padding holds nobody wrote.
+      for (int64_t i = 1; i < access.count; ++i)
+        registers[i] = arith::SelectOp::create(
+            b, loc, elementOf(e, access, i).second, registers[i],
+            arith::ConstantOp::create(b, loc,
+                                      b.getZeroAttr(registers[i].getType())));
     } else {
       Type element = warp::getElementType(type);
       for (int64_t i = 0; i < access.count; ++i) {
@@ -237,7 +254,7 @@ void lowerGlobalMemory(KernelLowering &k, Operation *op) {
   Type type = store.getValue().getType();
   Access access = describe(e, k, store, type, store.getPredicate());
   SmallVector<Value> registers = splitRegisters(b, loc, store.getValue());
-  if (!store.getByElement() && isAllOrNothing(access)) {
+  if (!store.getByElement() && (isAllOrNothing(access) || isPadded(access))) {
     auto [pointer, inside] = elementOf(e, access, 0);
     storeWords(e, pointer, toWords(b, loc, type, registers), inside);
   } else {

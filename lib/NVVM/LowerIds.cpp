@@ -136,14 +136,19 @@ describeTensors(KernelLowering &k, const Emitter &e,
       access.sizes.push_back(expand(e, extent, sizes));
     unsigned rank = access.sizes.size();
     access.strides.resize(rank);
-    Value product = e.index(1);
-    for (unsigned dim = rank; dim-- > 0;)
-      if (argument.kind == KernelArgument::Tensor) {
+    if (argument.kind == KernelArgument::Tensor) {
+      for (unsigned dim = 0; dim < rank; ++dim)
         access.strides[dim] = strides.lookup({argument.value, dim});
-      } else {
-        access.strides[dim] = product;
-        product = e.mul(product, access.sizes[dim]);
-      }
+      continue;
+    }
+    access.isPadded = rank > 1;
+    AffineMap shape = getMemoryShapeOf(argument.value);
+    Value product = e.index(1);
+    for (unsigned dim = rank; dim-- > 0;) {
+      access.strides[dim] = product;
+      if (dim > 0)
+        product = e.mul(product, expand(e, shape.getResult(dim), sizes));
+    }
   }
 }
 

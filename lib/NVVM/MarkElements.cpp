@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Does: marks with `by_element` what accesses several elements of a workspace
-//   at a time whose shape does not make every stride a multiple; with `all`,
-//   of every tensor, so that the kernel asks for nothing.
+//   at a time along another dimension than its last; with `all`, of every
+//   tensor, so that the kernel asks for nothing.
 // Expects: warp.kernels.
 // Leaves: the rest, which asks the launch for contiguity and alignment.
 // Does not handle: tensors one at a time; a kernel asks for all or none.
@@ -16,7 +16,6 @@
 
 #include "attentile/NVVM/Passes.h"
 #include "attentile/NVVM/Signature.h"
-#include "mlir/IR/AffineExpr.h"
 
 namespace attentile {
 #define GEN_PASS_DEF_WARPMARKELEMENTS
@@ -28,22 +27,19 @@ using namespace mlir;
 namespace attentile {
 namespace {
 
-/// Calls `visit(op, tensor, contiguous dim, elements at a time)` for every
-/// access of more than one element; `op` has the attribute `by_element`.
-void walkPackets(
-    warp::KernelOp kernel,
-    function_ref<void(Operation *, Value, int64_t, int64_t)> visit) {
+/// Calls `visit(op, tensor, contiguous dim)` for every access of more than one
+/// element; `op` has the attribute `by_element`.
+void walkPackets(warp::KernelOp kernel,
+                 function_ref<void(Operation *, Value, int64_t)> visit) {
   auto packet = [&](Operation *op, Value tensor, Type value,
                     std::optional<int64_t> dim) {
     int64_t rank = cast<RankedTensorType>(tensor.getType()).getRank();
-    if (int64_t count = warp::getNumRegisters(value); count > 1)
-      visit(op, tensor, dim.value_or(rank - 1), count);
+    if (warp::getNumRegisters(value) > 1)
+      visit(op, tensor, dim.value_or(rank - 1));
   };
   kernel.getBody().walk([&](Operation *op) {
     if (auto copy = dyn_cast<warp::CopyAsyncOp>(op))
-      visit(op, copy.getTensor(), copy.getDims().back(),
-            16 / warp::getElementBytes(
-                     copy.getBuffer().getType().getElementType()));
+      visit(op, copy.getTensor(), copy.getDims().back());
     else if (auto load = dyn_cast<warp::LoadOp>(op))
       packet(op, load.getTensor(), load.getType(), load.getDim());
     else if (auto store = dyn_cast<warp::StoreOp>(op))
@@ -51,15 +47,10 @@ void walkPackets(
   });
 }
 
-/// Whether a workspace is contiguous along `dim` and its other strides are
-/// multiples of `count`: the last sizes' product is.
-bool isAligned(Value workspace, int64_t dim, int64_t count) {
-  ArrayRef<AffineExpr> shape = getShapeOf(workspace).getResults();
-  if (dim != int64_t(shape.size()) - 1)
-    return false;
-  if (shape.size() == 1)
-    return true;
-  return shape.back().isMultipleOf(count);
+/// Whether a workspace is contiguous along `dim`; its other strides are
+/// multiples of 16 bytes, as its rows are padded.
+bool isContiguous(Value workspace, int64_t dim) {
+  return dim == cast<RankedTensorType>(workspace.getType()).getRank() - 1;
 }
 
 struct WarpMarkElements : impl::WarpMarkElementsBase<WarpMarkElements> {
@@ -68,12 +59,11 @@ struct WarpMarkElements : impl::WarpMarkElementsBase<WarpMarkElements> {
   void runOnOperation() override {
     auto unit = UnitAttr::get(&getContext());
     getOperation()->walk([&](warp::KernelOp kernel) {
-      walkPackets(kernel,
-                  [&](Operation *op, Value tensor, int64_t dim, int64_t count) {
-                    bool isWorkspace = !isa<BlockArgument>(tensor);
-                    if (all || (isWorkspace && !isAligned(tensor, dim, count)))
-                      op->setAttr("by_element", unit);
-                  });
+      walkPackets(kernel, [&](Operation *op, Value tensor, int64_t dim) {
+        bool isWorkspace = !isa<BlockArgument>(tensor);
+        if (all || (isWorkspace && !isContiguous(tensor, dim)))
+          op->setAttr("by_element", unit);
+      });
     });
   }
 };

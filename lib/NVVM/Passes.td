@@ -10,9 +10,9 @@ def WarpMarkElements : Pass<"warp-mark-elements", "::mlir::ModuleOp"> {
   let summary = "marks accesses that cannot move several elements at a time";
   let description = [{
     Accesses of several elements ask for contiguity and alignment: of a tensor
-    the launch, of a workspace its shape. Where that does not promise them the
-    access goes element by element, and with `all` every access does: the form
-    of a kernel for tensors of any strides.
+    the launch. A workspace has them along its last dimension, whose rows are
+    padded; along another one the access goes element by element, and with
+    `all` every access does: the form of a kernel for tensors of any strides.
 
     ```mlir
     warp.copy_async %X[%i, %c0] dims [0, 1] to %b : tensor<?x64xbf16>, ...

@@ -33,6 +33,19 @@ AffineMap getShapeOf(Value tensor) {
       .getShape(argument);
 }
 
+AffineMap getMemoryShapeOf(Value workspace) {
+  AffineMap shape = getShapeOf(workspace);
+  Type element = cast<RankedTensorType>(workspace.getType()).getElementType();
+  int64_t packet = 16 / warp::getElementBytes(element);
+  if (shape.getNumResults() < 2 ||
+      shape.getResults().back().isMultipleOf(packet))
+    return shape;
+  SmallVector<AffineExpr> extents(shape.getResults());
+  extents.back() = extents.back().ceilDiv(packet) * packet;
+  return AffineMap::get(shape.getNumDims(), shape.getNumSymbols(), extents,
+                        shape.getContext());
+}
+
 SmallVector<KernelArgument> getKernelArguments(warp::KernelOp kernel) {
   llvm::SmallSetVector<Value, 8> used;
   kernel.getBody().walk([&](Operation *op) {

@@ -41,7 +41,7 @@ private:
   json::Value expression(Value value);
   json::Value expression(AffineExpr expr);
   json::Array expressions(ValueRange values);
-  json::Array shapeOf(Value tensor);
+  json::Array shapeOf(AffineMap shape);
   json::Object tensorOf(BlockArgument tensor, bool isOutput);
   json::Object functionOf(warp::KernelOp kernel);
   json::Object launchOf(warp::KernelOp kernel, warp::KernelOp otherwise);
@@ -206,9 +206,9 @@ json::Array Describer::expressions(ValueRange values) {
   return result;
 }
 
-json::Array Describer::shapeOf(Value tensor) {
+json::Array Describer::shapeOf(AffineMap shape) {
   json::Array result;
-  for (AffineExpr extent : getShapeOf(tensor).getResults())
+  for (AffineExpr extent : shape.getResults())
     result.push_back(expression(extent));
   return result;
 }
@@ -217,7 +217,7 @@ json::Object Describer::tensorOf(BlockArgument tensor, bool isOutput) {
   return json::Object{{"name", head.nameOf(tensor)},
                       {"role", isOutput ? "output" : "input"},
                       {"type", typeName(tensor.getType())},
-                      {"shape", shapeOf(tensor)}};
+                      {"shape", shapeOf(getShapeOf(tensor))}};
 }
 
 /// One entry of `arguments`.
@@ -298,7 +298,7 @@ llvm::Expected<json::Object> Describer::run() {
   for (auto op : head.getHeadBlock().getOps<attn::WorkspaceOp>())
     workspace.push_back(json::Object{{"name", op.getName()},
                                      {"type", typeName(op.getType())},
-                                     {"shape", shapeOf(op.getResult())}});
+                                     {"shape", shapeOf(getMemoryShapeOf(op))}});
   llvm::StringMap<warp::KernelOp> alternatives;
   for (auto kernel : head.getHeadBlock().getOps<warp::KernelOp>())
     if (std::optional<StringRef> otherwise = kernel.getOtherwise())

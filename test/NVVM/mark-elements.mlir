@@ -1,4 +1,4 @@
-// What goes element by element: of a workspace by its shape, with `all` everything.
+// What goes element by element: of a workspace what is not along its padded rows, with `all` everything.
 // RUN: attentile-opt %s --warp-mark-elements | FileCheck %s
 // RUN: attentile-opt %s --warp-mark-elements=all | FileCheck %s --check-prefix=ALL
 
@@ -16,8 +16,10 @@ tile.program @p sizes(%M, %N) ins(%X: bf16[M, 64]) outs(%O: bf16[M, 64]) {
     // CHECK: warp.load %even[%{{.*}}] : tensor
     // ALL: warp.load %even[%{{.*}}] {by_element} :
     %a = warp.load %even[%i, %c0] : tensor<?x64xbf16> -> vector<2xbf16>
-    // CHECK: warp.load %any[%{{.*}}] {by_element} :
+    // CHECK: warp.load %any[%{{.*}}] : tensor
     %b = warp.load %any[%i, %c0] : tensor<?x?xbf16> -> vector<2xbf16>
+    // CHECK: warp.load %any[%{{.*}}] dim 0 {by_element} :
+    %d = warp.load %any[%i, %c0] dim 0 : tensor<?x?xbf16> -> vector<2xbf16>
     // One element asks for nothing.
     // ALL: warp.load %any[%{{.*}}] : tensor<?x?xbf16> -> bf16
     %c = warp.load %any[%i, %c0] : tensor<?x?xbf16> -> bf16

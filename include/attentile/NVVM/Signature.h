@@ -61,6 +61,11 @@ llvm::StringRef getNameOf(mlir::Value value);
 /// The shape of a program's tensor or workspace in terms of its sizes.
 mlir::AffineMap getShapeOf(mlir::Value tensor);
 
+/// The shape that a workspace has in memory: rows of two and more dimensions
+/// are padded to 16 bytes, so that packets of them can be read and written
+/// whatever the sizes are.
+mlir::AffineMap getMemoryShapeOf(mlir::Value workspace);
+
 } // namespace attentile
 
 #endif
