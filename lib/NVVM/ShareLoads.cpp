@@ -94,7 +94,8 @@ private:
   bool isUniform(Value value);
   bool splitLanes(Group &group);
   bool findSum(Value value, IndexSum &sum);
-  bool differsByConstant(Value a, Value b, std::optional<int64_t> &offset);
+  bool differsByConstant(const IndexSum &only, Value a, Value b,
+                         std::optional<int64_t> &offset);
   void share(Group &group);
   void replace(warp::LoadOp load, Value shared);
   Value cloneAt(OpBuilder &builder, Value value, Value instead,
@@ -153,8 +154,9 @@ bool Sharer::findSum(Value value, IndexSum &sum) {
                       [&](Value operand) { return findSum(operand, sum); });
 }
 
-/// Whether `b` is computed as `a` is, from sums that are greater by `offset`.
-bool Sharer::differsByConstant(Value a, Value b,
+/// Whether `b` is computed as `a` is, with a sum that is greater by `offset` in
+/// the place of `only`, the one sum of lanes that `a` is computed from.
+bool Sharer::differsByConstant(const IndexSum &only, Value a, Value b,
                                std::optional<int64_t> &offset) {
   if (isUniform(a) || isUniform(b))
     return a == b;
@@ -164,7 +166,8 @@ bool Sharer::differsByConstant(Value a, Value b,
   if (a.getType().isIndex() && isa<arith::AddIOp, arith::SubIOp>(opA)) {
     IndexSum sumA, sumB;
     if (!sums.collect(a, sumA) || !sums.collect(b, sumB) ||
-        sumA.terms != sumB.terms)
+        sumA.terms != only.terms || sumA.constant != only.constant ||
+        sumB.terms != only.terms)
       return false;
     int64_t difference = sumB.constant - sumA.constant;
     if (offset && *offset != difference)
@@ -178,10 +181,11 @@ bool Sharer::differsByConstant(Value a, Value b,
       opA->getResultTypes() != opB->getResultTypes() ||
       opA->getNumOperands() != opB->getNumOperands())
     return false;
-  return llvm::all_of(
-      llvm::zip_equal(opA->getOperands(), opB->getOperands()), [&](auto pair) {
-        return differsByConstant(std::get<0>(pair), std::get<1>(pair), offset);
-      });
+  return llvm::all_of(llvm::zip_equal(opA->getOperands(), opB->getOperands()),
+                      [&](auto pair) {
+                        return differsByConstant(only, std::get<0>(pair),
+                                                 std::get<1>(pair), offset);
+                      });
 }
 
 /// `value` again with `instead` for the sum that it is computed from.
@@ -350,7 +354,8 @@ void Sharer::run() {
       std::optional<int64_t> offset;
       auto group = llvm::find_if(groups, [&](Group &group) {
         offset.reset();
-        return differsByConstant(group.members.front().load, load, offset);
+        return differsByConstant(group.sum, group.members.front().load, load,
+                                 offset);
       });
       if (group != groups.end())
         group->members.push_back({load, *offset});

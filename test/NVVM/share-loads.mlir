@@ -82,3 +82,31 @@ tile.program @p sizes(%N) ins(%T: f32[N], %P: i32[N]) outs(%Y: f32[N]) {
     }
   }
 }
+
+// -----
+
+// Two sums in one load that grow alike are not one sum: loads stay.
+// CHECK-LABEL: warp.kernel @two_sums
+// CHECK-COUNT-2: warp.load
+// CHECK-NOT: warp.shuffle_from
+tile.program @p sizes(%N) ins(%T: f32[N, 64]) outs(%Y: f32[N]) {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  %c64 = arith.constant 64 : index
+  warp.kernel @two_sums grid(%i < %N) warps(1) {
+    %lane = warp.lane_id : index
+    %row = arith.divui %lane, %c4 : index
+    %t = arith.remui %lane, %c4 : index
+    scf.for %n0 = %c0 to %N step %c64 {
+      %n = arith.addi %n0, %row : index
+      %d = arith.addi %t, %c4 : index
+      %m = arith.addi %n, %c8 : index
+      %e = arith.addi %d, %c8 : index
+      %x = warp.load %T[%n, %d] : tensor<?x64xf32> -> f32
+      %y = warp.load %T[%m, %e] : tensor<?x64xf32> -> f32
+      %a = arith.addf %x, %y : f32
+      warp.store %a, %Y[%n] : f32, tensor<?xf32>
+    }
+  }
+}

@@ -204,14 +204,14 @@ TEST(TileToWarp, softCapsOfAllSizes) {
 
 /// Registers for fragments, offsets and loads shared: what code is made from.
 TEST(Registers, sameAsFragments) {
-  for (const char *example : {"04-alibi", "06-learned-bias"})
-    for (const char *type : {"bf16", "f32"})
-      for (const char *tiles :
-           {"tile-sizes=m=64,n=32", "tile-sizes=m=128,n=16"})
-        expectSame({example, type, 16, 32, tiles, "",
-                    ",warp-pipeline-copies,warp-allocate-shared,"
-                    "warp-unroll-fragments,cse,warp-share-offsets,cse,"
-                    "warp-share-loads,cse,warp-hoist-loads"});
+  const std::string passes =
+      ",warp-pipeline-copies,warp-allocate-shared,warp-unroll-fragments,cse,"
+      "warp-share-offsets,cse,warp-share-loads,cse,warp-hoist-loads,"
+      "warp-narrow-indices";
+  for (const char *example : kExamples) {
+    expectSame({example, "bf16", 16, 32, "tile-sizes=m=64,n=32", "", passes});
+    expectSame({example, "f32", 16, 32, "tile-sizes=m=128,n=16", "", passes});
+  }
 }
 
 /// A bias that starts the scores' product, with the guard and without it.
