@@ -41,6 +41,9 @@ here."""),
 For GPUs. The loop over full blocks ends with the last that lies within the axis, and need not ask: `tile.inside` names the
 extent it keeps to. A last block that is not whole goes to the loop over partial blocks, which asks anyway. So every block is
 computed once as before, in the same order: with 4096 keys and queries in tiles of 128, 528 for a head, 32 of them partial."""),
+    ("tile-join-loops", "tile-join-loops", """
+For GPUs. One loop over both kinds of blocks: what partial blocks evaluate stands behind a branch on the block's index. One body
+to assign registers for, one for ptxas to read, and a pipeline of copies that neither drains nor fills on the way."""),
     ("tile-merge-bounds", "tile-merge-bounds", """
 For GPUs. The axis's end and the mask's are one bound, which a row computes once: one comparison and one select an element."""),
     ("tile-guard-softmax", "tile-guard-softmax", """
@@ -49,7 +52,7 @@ exponentials grow too large. Then the step of before runs, on the scores that ar
 ]
 
 # On a CPU these do not pay; the stages show them all the same.
-GPU_PASSES = "tile-peel-tails,tile-merge-bounds,tile-guard-softmax"
+GPU_PASSES = "tile-peel-tails,tile-join-loops,tile-merge-bounds,tile-guard-softmax"
 
 
 def compile_kernel(tools, *flags):

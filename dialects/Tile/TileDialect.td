@@ -157,7 +157,8 @@ def Tile_ResourcesAttr : AttrDef<Tile_Dialect, "Resources"> {
 
 def Tile_BlockClass : I32EnumAttr<"BlockClass", "what the blocks of a loop evaluate", [
   I32EnumAttrCase<"Partial", 0, "partial">,
-  I32EnumAttrCase<"Full", 1, "full">
+  I32EnumAttrCase<"Full", 1, "full">,
+  I32EnumAttrCase<"Mixed", 2, "mixed">
 ]> {
   let cppNamespace = "::attentile::tile";
   let genSpecializedAttr = 0;
@@ -168,7 +169,8 @@ def Tile_BlocksAttr : EnumAttr<Tile_Dialect, Tile_BlockClass, "blocks"> {
   let description = [{
     `full`: every mask condition has its visible value, none is evaluated;
     `partial`: masks are evaluated, or, once tails are peeled off, the axis's
-    bound alone.
+    bound alone; `mixed`: blocks of both classes, partial ones evaluate these
+    behind a branch.
   }];
   let assemblyFormat = "`<` $value `>`";
 }

@@ -31,6 +31,7 @@ static constexpr llvm::StringRef kOptimizing[] = {
     "tile-skip-masked-blocks",
     "tile-fold-exp2",
     "tile-peel-tails",
+    "tile-join-loops",
     "tile-merge-bounds",
     "tile-guard-softmax",
     "tile-start-sums-at-bias",
@@ -43,6 +44,7 @@ static constexpr llvm::StringRef kOptimizing[] = {
 /// products (docs/decisions), and its threads take programs as they come.
 static constexpr llvm::StringRef kOnlyForGpu[] = {
     "tile-peel-tails",
+    "tile-join-loops",
     "tile-merge-bounds",
     "tile-guard-softmax",
     "tile-start-sums-at-bias",
@@ -134,6 +136,11 @@ static void buildLoopStage(OpPassManager &pm, const PipelineOptions &options) {
   // Before the guard: the copy of a loop for its last block stays as it is.
   if (options.isEnabled("tile-peel-tails")) {
     pm.addPass(createTilePeelTails());
+    simplify(pm, options);
+  }
+  // After those: full blocks are known not to reach the axis's end.
+  if (options.isEnabled("tile-join-loops")) {
+    pm.addPass(createTileJoinLoops());
     simplify(pm, options);
   }
   // After those: they look for the axis's bound alone.

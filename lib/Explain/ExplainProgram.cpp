@@ -44,6 +44,7 @@ private:
   llvm::Error program(double times);
   llvm::Error block(Block &block, double times);
   llvm::Error loop(scf::ForOp loop, double times);
+  bool takesOtherSide(Block &body);
   double elementsInside(ValueRange indices, Value tensor);
   int64_t extentOf(Value tensor, unsigned dimension);
   llvm::Expected<int64_t> need(Value value, const llvm::Twine &what);
@@ -126,6 +127,14 @@ std::optional<int64_t> Counter::extentOfLoop(scf::ForOp loop) {
   return extent;
 }
 
+/// Whether a branch is known to take its else side: of a block of a mixed loop
+/// that evaluates masks.
+bool Counter::takesOtherSide(Block &body) {
+  return llvm::any_of(body.getOps<scf::IfOp>(), [&](scf::IfOp choice) {
+    return scalars.get(choice.getCondition()) == 0;
+  });
+}
+
 llvm::Error Counter::loop(scf::ForOp loop, double times) {
   int64_t bounds[3];
   Value values[3] = {loop.getLowerBound(), loop.getUpperBound(),
@@ -138,10 +147,13 @@ llvm::Error Counter::loop(scf::ForOp loop, double times) {
   }
   auto [from, to, step] = bounds;
   int64_t count = to > from ? llvm::divideCeil(to - from, step) : 0;
-  // A loop without results goes over programs or outputs: no reduction's blocks.
+  bool mixed = false;
+  // A loop without results goes over programs or outputs: no reduction's
+  // blocks.
   if (loop->hasAttr("tile.axis") && loop.getNumResults() > 0) {
     auto blocks = loop->getAttrOfType<tile::BlockClassAttr>("tile.blocks");
     bool masked = blocks && blocks.getValue() == tile::BlockClass::Partial;
+    mixed = blocks && blocks.getValue() == tile::BlockClass::Mixed;
     figures.blocks += times * count;
     figures.maskedBlocks += masked ? times * count : 0;
     // Chained loops share the axis: the first one stands for all of them.
@@ -153,6 +165,8 @@ llvm::Error Counter::loop(scf::ForOp loop, double times) {
   }
   for (int64_t i = from; i < to; i += step) {
     scalars.set(loop.getInductionVar(), i);
+    if (mixed && takesOtherSide(*loop.getBody()))
+      figures.maskedBlocks += times;
     if (llvm::Error error = block(*loop.getBody(), times))
       return error;
   }
@@ -170,7 +184,10 @@ llvm::Error Counter::block(Block &block, double times) {
       if (llvm::Error error = loop(inner, times))
         return error;
     } else if (auto choice = dyn_cast<scf::IfOp>(op)) {
-      if (llvm::Error error = this->block(*choice.thenBlock(), times))
+      bool other = scalars.get(choice.getCondition()) == 0 &&
+                   !choice.getElseRegion().empty();
+      Block &side = other ? *choice.elseBlock() : *choice.thenBlock();
+      if (llvm::Error error = this->block(side, times))
         return error;
     } else if (auto dot = dyn_cast<tile::DotOp>(op)) {
       double work = 2. * dot.getResult().getType().getNumElements();
@@ -206,6 +223,8 @@ llvm::SetVector<Value> Counter::idsThatMatter() {
       counted = {loop.getLowerBound(), loop.getUpperBound()};
     else if (auto index = dyn_cast<tile::IndexOp>(op))
       counted = {index.getBase()};
+    else if (auto choice = dyn_cast<scf::IfOp>(op))
+      counted = {choice.getCondition()};
     for (Value value : counted)
       for (Value argument : ScalarValues::argumentsOf(value))
         if (argument.getParentBlock() == &kernel.getBody().front())

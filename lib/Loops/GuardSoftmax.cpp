@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Does: a fused loop over full blocks keeps the references it has; exponentials
-// are positive, so the tile's row sum, needed anyway, bounds each of them, and
-// only where it exceeds a threshold the classical step with a new maximum runs.
-// Expects: loops of tile-fuse-online-softmax, exponentials in base 2 or e.
-// Leaves: two scf.if around the step, a carried i1, remarks. Does not handle:
-// loops over partial blocks, maxima whose exact value is wanted.
+// Does: a fused loop, but over partial blocks alone, keeps the references it
+// has; exponentials are positive, so the tile's row sum, needed anyway, bounds
+// each of them, and only where it exceeds a threshold the classical step with a
+// new maximum runs. Expects: loops of tile-fuse-online-softmax, exponentials in
+// base 2 or e. Leaves: two scf.if around the step, a carried i1, remarks. Does
+// not handle: loops over partial blocks, maxima whose exact value is wanted.
 //
 //===----------------------------------------------------------------------===//
 //
@@ -400,7 +400,7 @@ struct TileGuardSoftmax : impl::TileGuardSoftmaxBase<TileGuardSoftmax> {
       kernel->walk([&](scf::ForOp loop) {
         auto blocks = loop->getAttrOfType<tile::BlockClassAttr>("tile.blocks");
         if (loop->hasAttr("tile.axis") && blocks &&
-            blocks.getValue() == tile::BlockClass::Full)
+            blocks.getValue() != tile::BlockClass::Partial)
           loops.push_back(loop);
       });
       for (scf::ForOp loop : loops)

@@ -289,6 +289,48 @@ def TilePeelTails : Pass<"tile-peel-tails"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def TileJoinLoops : Pass<"tile-join-loops"> {
+  let summary = "one loop over full and partial blocks";
+  let description = [{
+    Chained loops over full and partial blocks become one over all of them, in
+    which the masks and the axis's end are evaluated behind a branch on the
+    block's index: one body to assign registers for, and copies that run on.
+    The bodies are compared, nothing is matched: a select of the partial one may
+    be one of its operands in the full one, or another select, and the rest has
+    to be the same.
+
+    Before:
+
+    ```mlir
+    %r0 = scf.for %n0 = %c0 to %whole step %c64 iter_args(%mx = %ninf) -> (tensor<128xf32, #m>) {
+      ...                                                         // maximum of %s and %mx
+    } {tile.axis = "n", tile.blocks = #tile.blocks<full>}
+    %r = scf.for %n0 = %whole to %N step %c64 iter_args(%mx = %r0) -> (tensor<128xf32, #m>) {
+      %in = arith.cmpi slt, %n, %bound : tensor<64xindex, #n>     // %bound: %N everywhere
+      %x = arith.select %in, %s, %hidden : ...
+      ...                                                         // maximum of %x and %mx
+    } {tile.axis = "n", tile.blocks = #tile.blocks<partial>}
+    ```
+
+    After:
+
+    ```mlir
+    %r = scf.for %n0 = %c0 to %N step %c64 iter_args(%mx = %ninf) -> (tensor<128xf32, #m>) {
+      %full = arith.cmpi slt, %n0, %whole : index
+      %x = scf.if %full -> (tensor<128x64xf32, #m_n>) {
+        scf.yield %s
+      } else {
+        %in = arith.cmpi slt, %n, %bound : tensor<64xindex, #n>
+        %x = arith.select %in, %s, %hidden : ...
+        scf.yield %x
+      }
+      ...                                                         // maximum of %x and %mx
+    } {tile.axis = "n", tile.blocks = #tile.blocks<mixed>}
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def TileMergeBounds : Pass<"tile-merge-bounds"> {
   let summary = "one comparison where a mask had several";
   let description = [{

@@ -14,6 +14,7 @@
 
 #include "KernelLowering.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -34,6 +35,42 @@ struct Inside {
 static Value clamp(const Emitter &e, Value x, int64_t size) {
   Value low = arith::MaxSIOp::create(e.b, e.loc, x, e.index(0));
   return arith::MinSIOp::create(e.b, e.loc, low, e.index(size));
+}
+
+/// Whether an index is a position on the axis of a loop around it, or little
+/// behind one: at least 0 and known to fit 32 bits (warp-narrow-indices bounds
+/// these loops).
+static bool isPosition(Value index) {
+  auto strip = [&] {
+    while (auto cast = index.getDefiningOp<arith::IndexCastOp>())
+      index = cast.getIn();
+  };
+  strip();
+  APInt distance;
+  auto sum = index.getDefiningOp<arith::AddIOp>();
+  if (sum && matchPattern(sum.getRhs(), m_ConstantInt(&distance)) &&
+      distance.sge(0) && distance.sle(1 << 15)) {
+    index = sum.getLhs();
+    strip();
+  }
+  auto argument = dyn_cast<BlockArgument>(index);
+  auto loop = argument
+                  ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp())
+                  : scf::ForOp();
+  return loop && argument == loop.getInductionVar() &&
+         loop->hasAttr("tile.axis");
+}
+
+/// How many rows the tensor has from row `mine` on of a window that starts at a
+/// position, i32; none where that is not positive.
+static Value rowsLeft(const Emitter &e, const TensorAccess &tensor,
+                      warp::CopyAsyncOp op, Value mine, Value elsewhere) {
+  int64_t dim = op.getDims()[0];
+  // Sizes fit too.
+  Value left = e.sub(e.to32(tensor.sizes[dim]), e.to32(op.getIndices()[dim]));
+  if (elsewhere)
+    left = e.select(elsewhere, left, e.i32(0));
+  return e.sub(left, mine);
 }
 
 /// Compares once a copy in 64 bits, so that each row needs 32 only.
@@ -154,10 +191,15 @@ static void lowerChunks(KernelLowering &k, warp::CopyAsyncOp op) {
   int64_t lastDim = op.getDims().back();
   int64_t rowDim = hasRows ? op.getDims()[0] : -1;
   Inside rowsInside, columnsInside = insideWindow(e, tensor, op, hasRows);
-  if (hasRows)
+  Value elsewhere = insideElsewhere(e, tensor, op), left;
+  if (hasRows && isPosition(op.getIndices()[rowDim]) &&
+      !(op.getInBounds() && (*op.getInBounds())[rowDim])) {
+    left = hide(e, rowsLeft(e, tensor, op, myRow, elsewhere));
+    elsewhere = {};
+  } else if (hasRows) {
     rowsInside = insideWindow(e, tensor, op, 0);
-  rowsInside.count = hide(e, rowsInside.count);
-  Value elsewhere = insideElsewhere(e, tensor, op);
+    rowsInside.count = hide(e, rowsInside.count);
+  }
   // The window's first element; it may lie outside, and is then not read.
   Value window = globalAddress(e, tensor, windowStart(e, op));
   Value base = k.buffers.lookup(op.getBuffer());
@@ -211,6 +253,9 @@ static void lowerChunks(KernelLowering &k, warp::CopyAsyncOp op) {
         predicate = both(e, predicate, e.less(row, e.i32(rows)));
       Value counted = first ? e.add(countedRow, e.i32(first)) : countedRow;
       Value read = both(e, elsewhere, rowsInside.has(e, counted));
+      if (left)
+        read = arith::CmpIOp::create(b, op.getLoc(), arith::CmpIPredicate::sgt,
+                                     left, e.i32(first));
       Value size = columnBytes;
       if (read)
         size = e.select(read, columnBytes ? columnBytes : e.i32(16), e.i32(0));

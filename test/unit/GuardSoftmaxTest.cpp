@@ -29,11 +29,12 @@ const char *const toTiles = "attn-lower-softmax,attn-form-grids,"
                             "attn-to-tile{tile-sizes=m=16,n=8}";
 
 /// All of the loop stage, with the guard's threshold.
-std::string guarded(int threshold = 15, bool fold = true) {
+std::string guarded(int threshold = 15, bool fold = true, bool join = true) {
   std::string clean = "canonicalize,cse,";
   return std::string(toTiles) + "," + clean + "tile-fuse-online-softmax," +
          clean + "tile-skip-masked-blocks," + clean +
          (fold ? "tile-fold-exp2," + clean : "") + "tile-peel-tails," + clean +
+         (join ? "tile-join-loops," + clean : "") +
          "tile-guard-softmax{threshold=" + std::to_string(threshold) + "}," +
          clean + "loop-invariant-code-motion";
 }
@@ -59,9 +60,10 @@ TEST_P(GuardedFormulas, keepTheirMeaning) {
       {{"B", 1}, {"M", 35}, {"N", 61}},
       {{"B", 1}, {"M", 17}, {"N", 48}},
       {{"B", 1}, {"M", 3}, {"N", 0}}};
-  for (bool fold : {true, false}) {
+  for (auto [fold, join] :
+       {std::pair(true, true), {true, false}, {false, true}}) {
     TileFile after = TileFile::fromSource(kernelSource(formula.body));
-    ASSERT_TRUE(after.run(guarded(15, fold)));
+    ASSERT_TRUE(after.run(guarded(15, fold, join)));
     for (const auto &size : sizes)
       for (double scale : {0.4, -0.7, 60.0}) {
         if (formula.log && scale > 1)
@@ -78,7 +80,7 @@ TEST_P(GuardedFormulas, keepTheirMeaning) {
         for (const char *out : {"O", "L"})
           EXPECT_LT(difference(got[out], expected[out]), 1e-9)
               << out << ", N " << size.at("N") << ", scale " << scale
-              << ", folded " << fold;
+              << ", folded " << fold << ", joined " << join;
       }
   }
 }
@@ -196,14 +198,15 @@ TEST_F(ScoresTest, moveInAnyWay) {
 }
 
 TEST_F(ScoresTest, countFastBlocks) {
-  // Three tiles of rows, 16 whole blocks each.
+  // Three tiles of rows, 16 whole blocks each and one of the last two keys.
   BlockCounts still, steep;
   error(
       scoresKernel(), [](auto, auto) { return 0; }, Rounding::None, 1, 15,
       &still);
-  EXPECT_EQ(still.guarded, 3 * 16);
-  EXPECT_EQ(still.fast, 3 * 15); // all but the first of each
-  EXPECT_EQ(still.partial, 3);   // and the last two keys
+  EXPECT_EQ(still.guarded, 3 * 17);
+  EXPECT_EQ(still.fast, 3 * 16); // all but the first of each
+  EXPECT_EQ(still.mixed, 3 * 17);
+  EXPECT_EQ(still.partial, 0);
   error(
       scoresKernel(), [](auto, auto n) { return 4.0 * n; }, Rounding::None, 1,
       15, &steep);

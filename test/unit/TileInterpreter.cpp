@@ -177,8 +177,9 @@ private:
       if (counts && loop->hasAttr("tile.axis")) {
         ++counts->computed;
         if (blocks)
-          ++(blocks.getValue() == tile::BlockClass::Full ? counts->full
-                                                         : counts->partial);
+          ++(blocks.getValue() == tile::BlockClass::Full    ? counts->full
+             : blocks.getValue() == tile::BlockClass::Mixed ? counts->mixed
+                                                            : counts->partial);
       }
       env[loop.getInductionVar()] = {double(i)};
       for (auto [arg, value] : llvm::zip(loop.getRegionIterArgs(), carried))
@@ -196,11 +197,11 @@ private:
   bool runIf(scf::IfOp branch) {
     bool holds = env[branch.getCondition()][0] != 0;
     Block *block = holds ? branch.thenBlock() : branch.elseBlock();
-    // The second branch of a guard asks the first.
+    // The second branch of a guard asks the first, and that a carried flag.
     if (counts && branch.getCondition().getDefiningOp<scf::IfOp>()) {
       ++counts->guarded;
       counts->fast += holds;
-    } else if (counts) {
+    } else if (counts && isa<BlockArgument>(branch.getCondition())) {
       counts->tried += holds;
     }
     if (!block)

@@ -32,6 +32,7 @@ struct BlockCounts {
   int64_t computed = 0; ///< iterations
   int64_t partial = 0;  ///< of those, iterations of loops marked partial
   int64_t full = 0;     ///< iterations of loops marked full
+  int64_t mixed = 0;    ///< and of loops marked mixed
   int64_t tried = 0;    ///< blocks that a guard tried with old references
   int64_t guarded = 0;  ///< choices between a guard's two sides
   int64_t fast = 0;     ///< of those, the ones that kept their references

@@ -35,7 +35,8 @@ const char *kToTiles =
     "tile-skip-masked-blocks{%s},canonicalize,cse,tile-fold-exp2,canonicalize,"
     "cse,"
     "loop-invariant-code-motion";
-const char *kGuard = ",tile-peel-tails,canonicalize,cse,tile-merge-bounds,"
+const char *kGuard = ",tile-peel-tails,canonicalize,cse,tile-join-loops,"
+                     "canonicalize,cse,tile-merge-bounds,"
                      "canonicalize,cse,tile-guard-softmax,"
                      "canonicalize,cse,loop-invariant-code-motion";
 const char *kToWarps = "tile-partition-warps{%s},tile-assign-layouts,"
@@ -183,6 +184,15 @@ class Examples : public testing::TestWithParam<const char *> {};
 
 TEST_P(Examples, bf16) { expectSame({GetParam(), "bf16", 32, 48}); }
 TEST_P(Examples, f32) { expectSame({GetParam(), "f32", 16, 32}); }
+
+/// As a GPU has them: one loop over full and partial blocks, under the guard.
+TEST_P(Examples, joined) {
+  for (const char *type : {"f16", "f32"}) {
+    KernelCase run{GetParam(), type, 16, 32, "tile-sizes=m=64,n=16"};
+    run.guard = true;
+    expectSame(run);
+  }
+}
 
 INSTANTIATE_TEST_SUITE_P(TileToWarp, Examples, testing::ValuesIn(kExamples),
                          [](const auto &info) {
