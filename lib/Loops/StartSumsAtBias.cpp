@@ -350,10 +350,10 @@ struct TileStartSumsAtBias
         Uses uses;
         if (!uses.collect(sum, axes[0], axes[1]))
           continue;
+        Location loc = sum.getLoc(); // the sum is erased
         Rewriter(*biased).run(uses);
         remark::passed(
-            sum.getLoc(),
-            remark::RemarkOpts::name("BiasInSum").category(DEBUG_TYPE))
+            loc, remark::RemarkOpts::name("BiasInSum").category(DEBUG_TYPE))
             << "the product's sum starts at the bias";
       }
     });

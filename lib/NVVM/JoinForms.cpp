@@ -96,12 +96,15 @@ struct WarpJoinForms : impl::WarpJoinFormsBase<WarpJoinForms> {
     llvm::StringMap<tile::ProgramOp> programs;
     for (auto program : getOperation().getOps<tile::ProgramOp>())
       programs[program.getSymName()] = program;
-    for (auto program :
-         llvm::to_vector(getOperation().getOps<tile::ProgramOp>()))
+    // Joining erases the other form: all are found first.
+    SmallVector<Joiner> joiners;
+    for (auto program : getOperation().getOps<tile::ProgramOp>())
       if (tile::ProgramOp other =
               programs.lookup((program.getSymName() + kAnyStrides).str()))
-        if (failed(Joiner(program, other).run()))
-          return signalPassFailure();
+        joiners.emplace_back(program, other);
+    for (Joiner &joiner : joiners)
+      if (failed(joiner.run()))
+        return signalPassFailure();
   }
 };
 
