@@ -11,7 +11,7 @@ lit.llvm.initialize(lit_config, config)
 config.name = "attentile"
 config.test_format = lit.formats.ShTest(True)
 config.suffixes = [".mlir", ".attn", ".test"]
-config.excludes = ["Inputs", "fuzz", "lit.cfg.py"]
+config.excludes = ["Inputs", "fuzz", "random", "lit.cfg.py"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.build_root, "test")
 

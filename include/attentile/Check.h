@@ -88,12 +88,14 @@ struct RunCheckOptions {
   /// Also after each pass.
   bool eachPass = false;
   Coverage coverage = Coverage::Pairs;
-  /// Only this configuration, in the form that a failure prints.
-  std::string only;
+  /// Only these configurations, in the form that a failure prints.
+  std::vector<std::string> only;
   /// Only after this pass; empty: with all passes on.
   std::string after;
   /// Is given the runs; nothing runs here then.
   RunRecorder *recorder = nullptr;
+  /// Threads of the reference; 0: as many as the processor affinity has.
+  unsigned threads = 0;
   /// Shows progress on standard error.
   bool progress = false;
   /// Stops the runs of a pass after so many failures.
@@ -106,6 +108,8 @@ struct PassCheck {
   int64_t runs = 0, failedRuns = 0;
   int64_t elements = 0, excluded = 0;
   double worstRatio = 0;
+  /// ReferenceResult::emptyRows of all runs.
+  int64_t emptyRows = 0;
   /// The worst ||out - ref|| / ||ref|| on normal values, by output type.
   std::map<ElementType, double> relativeErrors;
   /// Of each failure that is kept: the configuration and what was wrong.

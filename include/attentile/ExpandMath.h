@@ -25,9 +25,9 @@ mlir::Value expandExp(const Lanes &m, mlir::Value x);
 mlir::Value expandLog(const Lanes &m, mlir::Value x);
 mlir::Value expandLog2(const Lanes &m, mlir::Value x);
 
-/// tanh x; 0 for what is below 2^-126. The second divides by a reciprocal within
-/// a unit of the last place: the quotient is below 0.45 and taken from 1, so
-/// that less than half of that error is left.
+/// tanh x; 0 for what is below 2^-126. The second divides by a reciprocal
+/// within a unit of the last place: the quotient is below 0.45 and taken from
+/// 1, so that less than half of that error is left.
 mlir::Value expandTanh(const Lanes &m, mlir::Value x);
 mlir::Value expandTanhByReciprocal(const Lanes &m, mlir::Value x);
 

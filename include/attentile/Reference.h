@@ -90,6 +90,9 @@ struct ReferenceOutput {
 struct ReferenceResult {
   std::vector<ReferenceOutput> outputs; // in the order of getOutArgs()
   bool sampled = false;                 // by ReferenceOptions::seed
+  /// Rows of softmaxes and logsumexps that have terms and see none of them,
+  /// each as often as it was evaluated.
+  int64_t emptyRows = 0;
 };
 
 /// Evaluates `kernel` on `ins` (every scalar with data) at `sizes`. Errors:

@@ -341,6 +341,7 @@ std::string Checker::runOne(const Config &config, StringRef pass,
       return "expected scalars that keep the kernel's constraints";
     ReferenceOptions evaluation;
     evaluation.seed = config.seed;
+    evaluation.threads = options.threads;
     llvm::Expected<ReferenceResult> reference =
         evaluate(variant.kernel, data->ins, data->sizes, evaluation);
     if (!reference)
@@ -359,6 +360,7 @@ std::string Checker::runOne(const Config &config, StringRef pass,
     poison(out);
   if (llvm::Error error = (*kernel)->run(run->data.ins, run->data.outs))
     return llvm::toString(std::move(error));
+  check.emptyRows += run->reference.emptyRows;
   std::string wrong;
   llvm::raw_string_ostream text(wrong);
   for (auto [reference, out] :
@@ -488,11 +490,14 @@ runCheck(const SyntaxTree &tree, const Bindings &bindings, KernelRunner &runner,
                                    llvm::join(passes, ", "));
   Checker checker(source, *space, runner, options, os);
   std::vector<Config> configs;
-  if (!options.only.empty()) {
-    llvm::Expected<Config> config = checker.parse(options.only);
+  for (const std::string &text : options.only) {
+    llvm::Expected<Config> config = checker.parse(text);
     if (!config)
       return config.takeError();
     configs.push_back(*config);
+  }
+  if (!options.only.empty()) {
+    // As they were asked for.
   } else if (!options.after.empty()) {
     configs = checker.passSet();
   } else {

@@ -86,8 +86,10 @@ int checkCommand(const CheckCommandOptions &options) {
   check.seed = options.seed;
   check.eachPass = options.eachPass;
   check.coverage = options.coverage;
-  check.only = options.only;
+  if (!options.only.empty())
+    check.only = {options.only};
   check.after = options.after;
+  check.threads = options.threads;
   check.progress = llvm::sys::Process::StandardErrIsDisplayed();
   std::optional<PreparedSet> set;
   if (!options.prepare.empty())

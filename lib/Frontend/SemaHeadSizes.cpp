@@ -7,8 +7,9 @@
 //
 // Whole axes stand in a tile as they are, so their sizes are part of the code:
 //
-//   - an axis every reduction over which has no reduction in its body and
-//     stands inside a reduction over another axis (d of the scores);
+//   - an axis over which some reduction stands inside a reduction over another
+//     axis (d of the scores), if no reduction over it has one over another axis
+//     in its body, and none that stands inside nothing has any;
 //   - an axis of an output that no score has (e). A score is a reduction over
 //     an axis of the first kind in the body of another reduction.
 //
@@ -59,7 +60,7 @@ static std::vector<AxisSet> enclosing(const TypedExpr *value,
 
 void Sema::findHeadSizes() {
   // Which axes are whole in every statement.
-  AxisSet reduced = 0, notWhole = 0;
+  AxisSet inside = 0, notWhole = 0;
   std::vector<bool> isLive;
   for (const CheckedStatement &statement : kernel.body) {
     if (statement.kind != CheckedStatement::Output)
@@ -69,13 +70,17 @@ void Sema::findHeadSizes() {
       if (!isLive[i] || !nodes[i]->isReduction())
         continue;
       AxisSet bound = nodes[i]->bound;
-      reduced |= bound;
       AxisSet inBody = nodes[i]->operands[0]->reduced;
-      if (inBody || !(above[i] & ~bound))
+      bool isInside = above[i] & ~bound;
+      if (isInside)
+        inside |= bound;
+      else if (inBody)
         notWhole |= bound;
+      if (inBody)
+        notWhole |= llvm::has_single_bit(inBody) ? bound & ~inBody : bound;
     }
   }
-  AxisSet summed = reduced & ~notWhole, whole = summed;
+  AxisSet summed = inside & ~notWhole, whole = summed;
 
   for (const CheckedStatement &statement : kernel.body) {
     if (statement.kind != CheckedStatement::Output)

@@ -54,6 +54,8 @@ public:
 
   const Array &last() const { return arrays.back(); }
 
+  int64_t emptyRows = 0; ///< ReferenceResult::emptyRows, of this thread
+
 private:
   void compute(const Step &step, Array &to);
   void computeFloat(const Step &step, Array &to);

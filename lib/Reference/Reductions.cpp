@@ -162,6 +162,7 @@ void Evaluator::softmax(const Step &step, Array &to) {
   to.w.resize(from.w.empty() ? 0 : step.count);
   auto run = [&](size_t r, auto at, auto put) {
     auto [ref, sum] = exponentials(terms, at, powers);
+    emptyRows += terms > 0 && sum.v == 0 && !isOut(sum);
     if (!isSoftmax)
       return put(r, add(ref, log(sum), step.tainted));
     Num inverse = sum.v == 0 && !isOut(sum) ? Num{} : div({1, 0}, sum);

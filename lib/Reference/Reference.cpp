@@ -248,11 +248,13 @@ static std::vector<int64_t> choosePoints(const Program &program,
   return points;
 }
 
-/// Runs `program` at `points`, which threads share in blocks of neighbours.
-static void runPoints(const Inputs &inputs, const Program &program,
-                      const std::vector<int64_t> &points, bool sampled,
-                      std::vector<Sink> &sinks, unsigned threads) {
+/// Runs `program` at `points`, which threads share in blocks of neighbours;
+/// the empty rows that it met.
+static int64_t runPoints(const Inputs &inputs, const Program &program,
+                         const std::vector<int64_t> &points, bool sampled,
+                         std::vector<Sink> &sinks, unsigned threads) {
   std::atomic<size_t> next{0};
+  std::atomic<int64_t> emptyRows{0};
   size_t block = std::clamp<size_t>(points.size() / (threads * 8), 1, 256);
   auto work = [&] {
     Evaluator evaluator(inputs, program);
@@ -267,6 +269,7 @@ static void runPoints(const Inputs &inputs, const Program &program,
         evaluator.run(outer, &sinks, sampled, p);
       }
     }
+    emptyRows += evaluator.emptyRows;
   };
   std::vector<std::thread> others;
   for (unsigned i = 1; i < threads && i < points.size(); ++i)
@@ -274,6 +277,7 @@ static void runPoints(const Inputs &inputs, const Program &program,
   work();
   for (std::thread &thread : others)
     thread.join();
+  return emptyRows;
 }
 
 /// Moves what a sampled program wrote into the outputs.
@@ -335,7 +339,8 @@ evaluateOnce(KernelOp kernel, ArrayRef<HostTensor> ins, ArrayRef<int64_t> sizes,
         sink.rounded.resize(elements);
       }
     }
-    runPoints(inputs, program, points, sampled, sinks, threads);
+    result.emptyRows +=
+        runPoints(inputs, program, points, sampled, sinks, threads);
     result.sampled |= sampled;
   }
   for (auto [sink, output] : llvm::zip(sinks, result.outputs)) {

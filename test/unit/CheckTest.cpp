@@ -173,7 +173,7 @@ TEST(Check, NamesTheBrokenPass) {
   // What failed can be run again by itself.
   Check again("02-causal.attn");
   again.bindings.add("D=16,E=16", again.diagnostics);
-  again.options.only = checks[3].failures[0].configuration;
+  again.options.only = {checks[3].failures[0].configuration};
   again.options.after = checks[3].pass;
   again.runner.brokenFrom = check.runner.brokenFrom;
   std::vector<PassCheck> one = again.run();
@@ -217,7 +217,7 @@ TEST(Check, RefusesWhatTheKernelDoesNotHave) {
   Check check("02-causal.attn");
   SyntaxTree tree = parse(check.file, check.diagnostics, findBesideOrInLibrary);
   auto message = [&](const char *only) {
-    check.options.only = only;
+    check.options.only = {only};
     auto checks = runCheck(tree, check.bindings, check.runner, check.options,
                            check.diagnostics, llvm::nulls());
     return checks ? "" : llvm::toString(checks.takeError());

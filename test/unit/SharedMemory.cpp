@@ -31,7 +31,8 @@ unsigned sizeOf(Type type) {
 uint64_t encode(Type type, double value) {
   if (auto real = dyn_cast<FloatType>(type))
     return toAPFloat(real, value).bitcastToAPInt().getZExtValue();
-  return uint64_t(int64_t(value));
+  // The largest integer is no double: its neighbour above stands for it.
+  return value < 0x1p63 ? uint64_t(int64_t(value)) : uint64_t(INT64_MAX);
 }
 
 double decode(Type type, uint64_t bits) {

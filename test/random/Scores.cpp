@@ -1,0 +1,238 @@
+//===- Scores.cpp - random floats: products, biases, functions ------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Generator.h"
+
+namespace attentile::random {
+
+//===----------------------------------------------------------------------===//
+// Any floats
+//===----------------------------------------------------------------------===//
+
+ExprRef Generator::realLeaf(Axes available) {
+  switch (weighted({2, 1.5, 3, 0.7})) {
+  case 0:
+    return leaf(Type::Float,
+                pick<const char *>({"0.5", "1.0", "2.0", "0.1", "1.5", "0.25",
+                                    "3.0", "0.0", "1e-3"}));
+  case 1:
+    return scalar("factor", "f32");
+  case 2: {
+    Axes axes =
+        (someOuter() | pick<Axes>({axisM, axisN, axisN, 0})) & available;
+    return axes ? read(Type::Float, pick<const char *>({"X", "Y", "Z"}),
+                       floatType(), axes)
+                : leaf(Type::Float, "0.75");
+  }
+  default:
+    return f("f32($)", {integer(available, 1)});
+  }
+}
+
+/// Mostly tame; sometimes what gives infinities and NaN.
+ExprRef Generator::real(Axes available, int depth) {
+  if (depth <= 0 || chance(0.2))
+    return realLeaf(available);
+  auto next = [&] { return real(available, depth - 1); };
+  switch (weighted({4, 2.5, 1, 1, 3, 1, 0.6, 0.5, 0.3})) {
+  case 0:
+    return f(chance(0.5) ? "($ + $)" : "($ - $)", {next(), next()});
+  case 1:
+    return f("($ * $)", {next(), next()});
+  case 2:
+    return f(chance(0.5) ? "max($, $)" : "min($, $)", {next(), next()});
+  case 3:
+    return f("where($, $, $)",
+             {condition(available, depth - 2), next(), next()});
+  case 4:
+    return f(pick<const char *>({"tanh($)", "sigmoid($)", "abs($)", "sin($)",
+                                 "cos($)", "(-$)", "exp(-abs($))",
+                                 "log(1.0 + abs($))", "sqrt(abs($))",
+                                 "(1.0 / (1.0 + abs($)))", "floor($)",
+                                 "exp2(min($, 4.0))", "bf16($)", "f16($)",
+                                 "log2(2.0 + abs($))", "rsqrt(0.5 + abs($))"}),
+             {next()});
+  case 5:
+    return f("clamp($, -2.0, 2.0)", {next()});
+  case 6:
+    return f("(f32($) * 0.125)", {integer(available, 2)});
+  case 7:
+    return f("pow(0.5 + abs($), 1.5)", {next()});
+  default:
+    return f(pick<const char *>(
+                 {"($ / $)", "($ * exp($))", "($ - log($))", "($ + rsqrt($))"}),
+             {next(), next()});
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Scores
+//===----------------------------------------------------------------------===//
+
+/// One side of a product: read, or computed from what is read.
+ExprRef Generator::factorOf(Axes rows, Axes summed, const std::string &name) {
+  bool isKey = rows == axisN;
+  ExprRef value = isKey ? readKeySide(name, summed)
+                        : read(Type::Float, name, "T", outer | rows | summed);
+  switch (weighted({14, 1, 1, 1, 0.7, 0.5, 0.5})) {
+  case 0:
+    return value;
+  case 1: // a scale for each row, as of 8-bit tensors
+    return f("($ * $)", {value, read(Type::Float, "rowscale", "f32",
+                                     (outer & axisB) | rows)});
+  case 2: // a table of angles
+    return f("($ * cos($))",
+             {value, read(Type::Float, "angle", "f32", rows | summed)});
+  case 3:
+    return f("($ * $)", {value, read(Type::Float, "weight", "f32", summed)});
+  case 4:
+    return f("($ + $)", {value, read(Type::Float, "shift", "T",
+                                     (outer & axisH) | summed)});
+  case 5:
+    return f(chance(0.5) ? "max($, 0.0)" : "tanh($)", {value});
+  default:
+    return f(chance(0.5) ? "bf16($)" : "f32($)", {value});
+  }
+}
+
+ExprRef Generator::productScore(Axes summed, const std::string &suffix) {
+  return f("sum[" + nameOf(summed) + "]($ * $)",
+           {factorOf(axisM, summed, "Q" + suffix),
+            factorOf(axisN, summed, "K" + suffix)},
+           0, summed);
+}
+
+/// What is no product of a query and a key.
+ExprRef Generator::otherScore() {
+  Axes heads = outer & axisH;
+  switch (weighted({2, 1.5, 2, 1})) {
+  case 0: { // distances
+    ExprRef q = read(Type::Float, "Q", "T", outer | axisM | axisD);
+    ExprRef k = readKeySide("K", axisD);
+    return chance(0.7)
+               ? f("(-sum[d](($ - $) * ($ - $)))", {q, k, q, k}, 0, axisD)
+               : f("(-sum[d](abs($ - $)))", {q, k}, 0, axisD);
+  }
+  case 1: // a pair's own logit
+    return read(Type::Float, "pair", "T", outer | axisM | axisN);
+  case 2: // a row's and a column's
+    return f(chance(0.5) ? "($ + $)" : "tanh($ - $)",
+             {read(Type::Float, "X", "T", outer | axisM),
+              read(Type::Float, "Y", "T", outer | axisN)});
+  default: // a small network: sum of w * tanh(q + k)
+    return f("sum[d]($ * tanh($ + $))",
+             {read(Type::Float, "weight", "f32", heads | axisD),
+              read(Type::Float, "Q", "T", outer | axisM | axisD),
+              readKeySide("K", axisD)},
+             0, axisD);
+  }
+}
+
+ExprRef Generator::scale(ExprRef s) {
+  switch (weighted({3, 3, 1, 1, 1})) {
+  case 0:
+    return f("($ / sqrt(D))", {s});
+  case 1:
+    return f("($ * $)", {scalar("scale", "f32", "= 1 / sqrt(D)"), s});
+  case 2:
+    return f("($ * $)", {scalar("factor", "f32"), s});
+  case 3:
+    return f(
+        "($ * $)",
+        {leaf(Type::Float, pick<const char *>({"0.125", "2.0", "-0.5"})), s});
+  default:
+    return s;
+  }
+}
+
+ExprRef Generator::rawScore() {
+  if (chance(0.18))
+    return otherScore();
+  ExprRef s = productScore(axisD, scores.empty() || chance(0.3) ? "" : "2");
+  if (chance(0.1))
+    s = f(chance(0.7) ? "($ + $)" : "($ - $)", {s, productScore(axisR, "r")});
+  if (chance(0.05)) // three operands: a gate on each of d
+    s = f("sum[d](($ * $) * $)",
+          {read(Type::Float, "Q", "T", outer | axisM | axisD),
+           readKeySide("K", axisD),
+           read(Type::Float, "gate", "T", (outer & axisH) | axisD)},
+          0, axisD);
+  return scale(s);
+}
+
+/// Something to add to a score.
+ExprRef Generator::bias(Axes available) {
+  Axes heads = outer & axisH;
+  switch (weighted({3, 3, 3, 2, 1})) {
+  case 0: { // a slope for each head or for all
+    ExprRef slope = heads ? read(Type::Float, "slope", "f32", heads)
+                          : scalar("factor", "f32");
+    ExprRef distance = chance(0.7)
+                           ? i("($ - $)", {axis(axisN), keyPosition()})
+                           : i("abs($ - $)", {axis(axisN), keyPosition()});
+    return f("($ * $)", {slope, distance});
+  }
+  case 1: // a pair's
+    return read(Type::Float, "pair", chance(0.7) ? "T" : "f32",
+                (someOuter() | axisM | axisN) & available);
+  case 2: { // a table's entry
+    std::string name = heads ? "tableH" : "table";
+    declare(name, heads ? "T[H, P]" : "T[P]");
+    ExprRef place =
+        chance(0.7) ? i("clamp(($ - $) + (P / 2), 0, P - 1)",
+                        {axis(axisN), keyPosition()})
+        : chance(0.5)
+            ? i("($ % P)", {integer(available & (axisM | axisN), 2)})
+            : i("($ - $)", {axis(axisN), axis(axisM)}); // may lie outside
+    return f(heads ? name + "[h, $]" : name + "[$]", {place}, heads);
+  }
+  case 3:
+    return read(Type::Float, pick<const char *>({"X", "Y"}), floatType(),
+                (someOuter() | (chance(0.5) ? axisM : axisN)) & available);
+  default:
+    return real(available, 2);
+  }
+}
+
+ExprRef Generator::changeScore(ExprRef s) {
+  Axes all = outer | axisM | axisN;
+  switch (weighted({5, 2, 1.2, 1.2, 1, 1, 0.6, 0.5})) {
+  case 0:
+    return f(chance(0.8) ? "($ + $)" : "($ - $)", {s, bias(all)});
+  case 1: {
+    ExprRef cap = chance(0.5)
+                      ? scalar("cap", "f32", "= 5.0")
+                      : leaf(Type::Float, pick<const char *>({"2.0", "30.0"}));
+    return f("($ * tanh($ / $))", {cap, s, cap});
+  }
+  case 2:
+    return chance(0.3)
+               ? f("max($, 0.1 * $)", {s, s})
+               : f(pick<const char *>({"clamp($, -3.0, 3.0)", "max($, -1.0)",
+                                       "min($, 2.0)", "(-$)"}),
+                   {s});
+  case 3:
+    return f("where($, $, $)", {condition(all, 1), s,
+                                f("($ * $)", {s, leaf(Type::Float, "0.5")})});
+  case 4:
+    return f(pick<const char *>({"tanh($)", "sigmoid($)", "log(1.0 + abs($))",
+                                 "sin($)", "floor($)", "abs($)", "(-abs($))",
+                                 "max($, -1.0)", "min($, 2.0)", "bf16($)",
+                                 "exp(-abs($))", "(1.0 / (1.0 + abs($)))"}),
+             {s});
+  case 5:
+    return f("($ * $)",
+             {s, read(Type::Float, pick<const char *>({"X", "Y"}), floatType(),
+                      someOuter() | (chance(0.5) ? axisM : axisN))});
+  case 6:
+    return f("($ * $)", {s, s});
+  default:
+    return f("($ + $)", {s, real(all, 3)});
+  }
+}
+
+} // namespace attentile::random
