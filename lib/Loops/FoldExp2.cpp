@@ -100,7 +100,7 @@ public:
     llvm::MapVector<tile::RefOp, Value> scaled;
     for (tile::RefOp reference : references) {
       builder.setInsertionPointAfter(reference);
-      scaled[reference] = times(builder, reference, c);
+      scaled[reference] = bounded(builder, times(builder, reference, c));
     }
     for (Exponential &exponential : exponentials)
       rewrite(exponential, scaled[exponential.reference], c);
@@ -168,6 +168,17 @@ private:
   static Value times(OpBuilder &builder, Value x, Value c) {
     return arith::MulFOp::create(builder, x.getLoc(), x,
                                  broadcast(builder, c, x.getType()));
+  }
+
+  /// A scaled reference, -2^31 at least. Beyond that the fma is off from the
+  /// product that it subtracts by 128 or more, and an exponential of what
+  /// equals its reference infinite: a row whose first blocks are all at -1e30,
+  /// a mask by a finite number, would then be NaN though later ones are normal.
+  static Value bounded(OpBuilder &builder, Value reference) {
+    Location loc = reference.getLoc();
+    return arith::MaxNumFOp::create(
+        builder, loc, reference,
+        constant(builder, loc, -0x1p31, reference.getType()));
   }
 
   /// factor * log2 e. Computed from run-time values it may be 0 or infinite
@@ -251,7 +262,8 @@ private:
   static void restore(tile::RefOp reference, Value scaled) {
     auto isOther = [&](OpOperand &use) {
       // A broadcast that nothing reads any more is not worth a product.
-      return use.getOwner() != scaled.getDefiningOp() &&
+      return use.getOwner() !=
+                 scaled.getDefiningOp()->getOperand(0).getDefiningOp() &&
              !isOpTriviallyDead(use.getOwner());
     };
     if (llvm::none_of(reference->getUses(), isOther))

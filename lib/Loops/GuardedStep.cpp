@@ -34,12 +34,14 @@ static bool isExponential(Operation *op) {
   return isa_and_nonnull<math::ExpOp, math::Exp2Op>(op);
 }
 
-/// The reference that `value` is, or a broadcast, negation or multiple of.
+/// The reference that `value` is, or a broadcast, negation or multiple of, or
+/// one with a least value.
 static tile::RefOp getReference(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (auto reference = dyn_cast<tile::RefOp>(op))
       return reference;
-    if (!isa<tile::BroadcastOp, arith::NegFOp, arith::MulFOp>(op))
+    if (!isa<tile::BroadcastOp, arith::NegFOp, arith::MulFOp, arith::MaxNumFOp>(
+            op))
       break;
     value = op->getOperand(0);
   }

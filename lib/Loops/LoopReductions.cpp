@@ -97,8 +97,9 @@ private:
     return env[value] = leaf;
   }
 
-  LogicalResult lookup(Operation *op, SmallVector<Expr *> &operands) {
-    for (Value operand : op->getOperands()) {
+  LogicalResult lookup(Operation *op, ValueRange values,
+                       SmallVector<Expr *> &operands) {
+    for (Value operand : values) {
       FailureOr<Expr *> expr = lookup(operand);
       if (failed(expr))
         return fail(op, "a carried value is used before the loop has ended");
@@ -110,7 +111,7 @@ private:
   LogicalResult readStore(Operation *op,
                           SmallVectorImpl<LoopNest::Store> &stores) {
     SmallVector<Expr *> operands;
-    if (failed(lookup(op, operands)))
+    if (failed(lookup(op, op->getOperands(), operands)))
       return failure();
     stores.emplace_back(op, operands);
     return success();
@@ -121,7 +122,7 @@ private:
         !isMemoryEffectFree(op))
       return fail(op, "the operation is none on tiles");
     SmallVector<Expr *> operands;
-    if (failed(lookup(op, operands)))
+    if (failed(lookup(op, op->getOperands(), operands)))
       return failure();
     env[op->getResult(0)] = graph.operation(op, operands);
     return success();
@@ -195,6 +196,15 @@ private:
     found.op = step;
     Operation *update = loop.getYieldedValues()[index].getDefiningOp();
     FailureOr<Expr *> init = lookup(loop.getInitArgs()[index]);
+    // What is reduced may be a constant, or a value from before the loop.
+    SmallVector<Expr *> operands;
+    SmallVector<Value> reduced;
+    if (auto dot = dyn_cast<tile::DotOp>(step))
+      reduced = {dot.getLhs(), dot.getRhs()};
+    else
+      reduced = {cast<tile::ReduceOp>(step).getOperand()};
+    if (failed(lookup(step, reduced, operands)))
+      return failure();
     Type type = loop.getResult(index).getType();
     if (auto dot = dyn_cast<tile::DotOp>(step)) {
       if (dot.getAcc() != loop.getRegionIterArg(index))
@@ -203,13 +213,13 @@ private:
       found.product = dot.getProductAttr();
       found.lhsType = dot.getLhs().getType();
       found.rhsType = dot.getRhs().getType();
-      found.lhs = env.lookup(dot.getLhs());
-      found.rhs = env.lookup(dot.getRhs());
+      found.lhs = operands[0];
+      found.rhs = operands[1];
     } else {
       auto reduce = cast<tile::ReduceOp>(step);
       found.kind = reduce.getKind();
       found.over = reduce.getOver();
-      found.lhs = env.lookup(reduce.getOperand());
+      found.lhs = operands[0];
       if (!combines(update, found.kind))
         return fail(update, "a carried value is no reduction");
     }

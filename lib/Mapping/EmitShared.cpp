@@ -20,8 +20,29 @@ Value WarpEmitter::makeBuffer(RankedTensorType type) {
   return alloc;
 }
 
+/// A buffer has rows and columns: what leads is rows of rows.
+static SmallVector<int64_t> rowsAndColumns(ArrayRef<int64_t> shape) {
+  if (shape.size() < 3)
+    return llvm::to_vector(shape);
+  return {llvm::product_of(shape.drop_back()), shape.back()};
+}
+
+SmallVector<Value> WarpEmitter::rowAndColumn(SmallVector<Value> indices,
+                                             ArrayRef<int64_t> shape) {
+  if (shape.size() < 3)
+    return indices;
+  Value row = indices.front();
+  for (auto [index, extent] : llvm::zip(ArrayRef(indices).drop_front(),
+                                        shape.slice(1, shape.size() - 2))) {
+    Value size = arith::ConstantIndexOp::create(builder, loc, extent);
+    row = arith::MulIOp::create(builder, loc, row, size);
+    row = arith::AddIOp::create(builder, loc, row, index);
+  }
+  return {row, indices.back()};
+}
+
 Value WarpEmitter::makeBuffer(ArrayRef<int64_t> shape, Type element) {
-  return makeBuffer(shape, element,
+  return makeBuffer(rowsAndColumns(shape), element,
                     tile::SharedLayout::forRows(
                         shape.back(), warp::getElementBytes(element)));
 }
@@ -85,7 +106,8 @@ void WarpEmitter::storeToShared(Value vector, RankedTensorType type,
         count == 1
             ? values[reg]
             : gather(vector, llvm::to_vector(llvm::seq(reg, reg + count)));
-    warp::StoreSharedOp::create(builder, loc, packet, buffer, indices, holder);
+    warp::StoreSharedOp::create(builder, loc, packet, buffer,
+                                rowAndColumn(indices, type.getShape()), holder);
   });
 }
 
@@ -102,8 +124,8 @@ Value WarpEmitter::loadFromShared(Value buffer, RankedTensorType type) {
     for (auto [part, relative] : llvm::zip_equal(first, position))
       indices.push_back(offset(part, relative));
     Type packet = count == 1 ? element : VectorType::get({count}, element);
-    Value loaded =
-        warp::LoadSharedOp::create(builder, loc, packet, buffer, indices);
+    Value loaded = warp::LoadSharedOp::create(
+        builder, loc, packet, buffer, rowAndColumn(indices, type.getShape()));
     if (count == 1)
       values.push_back(loaded);
     else

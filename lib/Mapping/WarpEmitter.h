@@ -94,10 +94,14 @@ private:
   mlir::Value loadFromShared(mlir::Value buffer, mlir::RankedTensorType type);
   mlir::Value loadMatrices(mlir::Value buffer, mlir::RankedTensorType type);
   mlir::Value makeBuffer(mlir::RankedTensorType type);
-  /// Plain rows, without permutation.
+  /// Plain rows, without permutation. Axes before the last two are rows of
+  /// rows, and rowAndColumn finds an element's.
   mlir::Value makeBuffer(llvm::ArrayRef<int64_t> shape, mlir::Type element);
   mlir::Value makeBuffer(llvm::ArrayRef<int64_t> shape, mlir::Type element,
                          const tile::SharedLayout &layout);
+  llvm::SmallVector<mlir::Value>
+  rowAndColumn(llvm::SmallVector<mlir::Value> indices,
+               llvm::ArrayRef<int64_t> shape);
   /// A row of `elements` for each warp, whose lanes go to neighbours: without
   /// permutation, so that addresses differ in constants.
   mlir::Value makeWarpRows(int64_t elements, mlir::Type element);

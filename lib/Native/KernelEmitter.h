@@ -32,6 +32,10 @@ struct ElementSource {
   llvm::SmallDenseMap<Axis, mlir::Value> strides;
 };
 
+/// What tile.ref is of a scalar or a vector: the maximum, 0 for -inf.
+mlir::Value emitRef(mlir::OpBuilder &b, mlir::Location loc,
+                    mlir::Value maximum);
+
 /// Positions along axes, in the tile: where one element is.
 using Coordinates = llvm::SmallDenseMap<Axis, mlir::Value>;
 

@@ -296,14 +296,8 @@ Lanes PointEmitter::emitOp(Operation *op) {
     }
     Type resultType = isScalar ? type : vectorOf(type);
     Type rounded = isScalar ? element : vectorOf(element);
-    if (isa<tile::RefOp>(op)) {
-      Value infinity = arith::ConstantOp::create(
-          b, loc, vectorOrScalar(b.getFloatAttr(type, -INFINITY), resultType));
-      Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(resultType));
-      Value none = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ,
-                                         values[0], infinity);
-      return arith::SelectOp::create(b, loc, none, zero, values[0]);
-    }
+    if (isa<tile::RefOp>(op))
+      return emitRef(b, loc, values[0]);
     if (type == element)
       return cloneWith(b, op, values, resultType);
     // 16-bit floats: compute in f32 and round.

@@ -225,6 +225,18 @@ Value KernelEmitter::buffer(int id) {
 // Steps
 //===----------------------------------------------------------------------===//
 
+Value emitRef(OpBuilder &b, Location loc, Value maximum) {
+  Type type = maximum.getType();
+  TypedAttr least = b.getFloatAttr(getElementTypeOrSelf(type), -INFINITY);
+  if (auto vector = dyn_cast<VectorType>(type))
+    least = SplatElementsAttr::get(vector, Attribute(least));
+  Value infinity = arith::ConstantOp::create(b, loc, least);
+  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
+  Value none = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, maximum,
+                                     infinity);
+  return arith::SelectOp::create(b, loc, none, zero, maximum);
+}
+
 /// Adds a loop's iterations to the block counters.
 void KernelEmitter::count(scf::ForOp loop) {
   if (!countBlocks || !loop->hasAttr("tile.axis"))
@@ -316,7 +328,11 @@ void KernelEmitter::emitSteps(ArrayRef<Step> steps) {
     case StepKind::Scalar:
       for (Value operand : step.op->getOperands())
         scalar(operand);
-      b.clone(*step.op, mapping);
+      if (isa<tile::RefOp>(step.op))
+        setScalar(step.op->getResult(0),
+                  emitRef(b, loc, scalar(step.op->getOperand(0))));
+      else
+        b.clone(*step.op, mapping);
       break;
     case StepKind::Load:
       emitLoad(cast<tile::LoadOp>(step.op));

@@ -4,6 +4,7 @@
 
 // scale > 0 is assumed: the maximum is of the unscaled, masked scores.
 // CHECK-DAG: %[[LOG2E:.*]] = arith.constant 1.442695
+// CHECK-DAG: %[[LEAST:.*]] = arith.constant dense<-2.14748365E+9>
 // CHECK-DAG: %[[LN2:.*]] = arith.constant dense<0.693147
 // CHECK: %[[C0:.*]] = arith.mulf %scale, %[[LOG2E]]
 // CHECK: %[[C1:.*]] = arith.maximumf %[[C0]]
@@ -14,7 +15,9 @@
 // CHECK: %[[VISIBLE:.*]] = arith.select %{{.*}}, %[[S]]
 // CHECK: %[[X:.*]] = arith.select %{{.*}}, %[[VISIBLE]]
 // CHECK: tile.reduce ref %[[X]]
-// CHECK: %[[REF:.*]] = arith.mulf
+// CHECK: %[[PRODUCT:.*]] = arith.mulf
+// The fma's exact product and this one stay less than 128 apart.
+// CHECK: %[[REF:.*]] = arith.maxnumf %[[PRODUCT]], %[[LEAST]]
 // CHECK: %[[NEGATED:.*]] = arith.negf %[[REF]]
 // Rounded like the reference, so that a maximum that stays rescales by 1.
 // CHECK: %[[OLD:.*]] = arith.mulf %[[MX]]
@@ -24,7 +27,8 @@
 // CHECK: math.exp2 %[[ARGUMENT]]
 // CHECK-NOT: math.exp{{ }}
 // CHECK: %[[FINAL:.*]] = tile.ref %[[R]]#0
-// CHECK: %[[SUBTRACTED:.*]] = arith.mulf %[[FINAL]]
+// CHECK: %[[SCALED:.*]] = arith.mulf %[[FINAL]]
+// CHECK: %[[SUBTRACTED:.*]] = arith.maxnumf %[[SCALED]], %[[LEAST]]
 // CHECK: arith.mulf %[[SUBTRACTED]], %[[LN2]]
 
 // UNFUSED-COUNT-2: math.exp2

@@ -121,17 +121,18 @@ void Generator::chooseRuns() {
                : pick<int64_t>({20, 24, 32, 33, 40, 64, 64, 72});
   };
   int64_t D = width(), E = width(), R = 1 + random.below(12);
+  // Of all runs: an output's axis that no score has must be known.
+  int64_t G = 1 + random.below(2);
+  int64_t H = grouped ? G * (1 + random.below(3)) : 1 + random.below(3);
+  if (onWarps)
+    H = grouped ? 2 * G : 1;
+  if (chance(0.03))
+    H = 0;
   for (unsigned number = 0; number < kRuns; ++number) {
     RunShape run;
     int64_t most = onWarps ? 40 : 140;
     int64_t M = drawLength(random, tileOf("m"), most);
     int64_t N = drawLength(random, tileOf("n"), most);
-    int64_t G = 1 + random.below(2);
-    int64_t H = grouped ? G * (1 + random.below(3)) : 1 + random.below(3);
-    if (onWarps)
-      H = grouped ? 2 * G : 1;
-    if (chance(0.03))
-      H = 0;
     int64_t B = chance(0.03) ? 0 : 1 + random.below(onWarps ? 1 : 2);
     run.sizes = {{"B", B},
                  {"H", H},
@@ -165,7 +166,8 @@ void Generator::chooseRuns() {
 void Generator::bindSome() {
   double often = pick<double>({0, 0, 0.2, 0.5});
   for (const char *size : {"B", "M", "N", "S"})
-    if (chance(often)) {
+    // (An integer maximum over nothing is an error where that is known.)
+    if (chance(often) && program.runs[0].sizes[size] > 0) {
       for (RunShape &run : program.runs)
         run.sizes[size] = program.runs[0].sizes[size];
       program.bound[size] = std::to_string(program.runs[0].sizes[size]);

@@ -176,8 +176,11 @@ bool Interpreter::runOp(warp::SplitTf32Op op) {
   Registers high(from.width, threads), low(from.width, threads);
   for (int t = 0; t < threads; ++t)
     for (int e = 0; e < from.width; ++e) {
-      high.at(t, e) = toTf32(from.at(t, e), /*round=*/true);
-      low.at(t, e) = toTf32(from.at(t, e) - high.at(t, e), /*round=*/true);
+      double x = from.at(t, e);
+      high.at(t, e) = toTf32(x, /*round=*/true);
+      // Of an infinity the rest is 0.
+      low.at(t, e) =
+          x == high.at(t, e) ? 0 : toTf32(x - high.at(t, e), /*round=*/true);
     }
   set(op.getHigh(), std::move(high));
   return set(op.getLow(), std::move(low));
