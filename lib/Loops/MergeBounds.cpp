@@ -180,6 +180,9 @@ struct MoveTogether : OpRewritePattern<arith::AndIOp> {
       Value other = op->getOperand(1 - side);
       if (!inner || !inner->hasOneUse() || !tile::isTile(op.getType()))
         continue;
+      // First those two: of three that fit, two would take turns for ever.
+      if (matchPair(inner.getLhs(), inner.getRhs()))
+        continue;
       for (unsigned near : {0, 1}) {
         if (!matchPair(inner->getOperand(near), other))
           continue;

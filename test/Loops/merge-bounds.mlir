@@ -79,3 +79,40 @@ tile.program @apart sizes(%M, %N) ins(%X: f32[M, N], %len: i64[M], %pad: i64[M])
     tile.store %y, %Y[%m, %n] : tensor<16x16xf32, #mn>, tensor<?x?xf32>, (tensor<16xindex, #m>, tensor<16xindex, #n>)
   }
 }
+
+// -----
+
+#m = #tile.axes<"m">
+#n = #tile.axes<"n">
+#mn = #tile.axes<"m", "n">
+
+// Three bounds on one side: two that merge do not take turns with the third.
+// CHECK-LABEL: tile.program @three
+// CHECK: arith.minsi
+// CHECK: arith.minsi
+// CHECK: arith.cmpi
+// CHECK-NOT: arith.cmpi
+// CHECK: arith.select
+// CHECK-NOT: arith.select
+tile.program @three sizes(%M, %N) ins(%X: f32[M, N], %a: index[M], %b: index[M]) outs(%Y: f32[M, N]) {
+  %c0 = arith.constant 0 : index
+  tile.kernel @three_0 grid(%i < %M) {
+    %m = tile.index %i : tensor<16xindex, #m>
+    %n = tile.index %c0 : tensor<16xindex, #n>
+    %ninf = arith.constant dense<0xFF800000> : tensor<16x16xf32, #mn>
+    %al = tile.load %a[%m] : tensor<?xindex>, (tensor<16xindex, #m>) -> tensor<16xindex, #m>
+    %bl = tile.load %b[%m] : tensor<?xindex>, (tensor<16xindex, #m>) -> tensor<16xindex, #m>
+    %ns = tile.broadcast %n : tensor<16xindex, #n> to tensor<16x16xindex, #mn>
+    %ms = tile.broadcast %m : tensor<16xindex, #m> to tensor<16x16xindex, #mn>
+    %as = tile.broadcast %al : tensor<16xindex, #m> to tensor<16x16xindex, #mn>
+    %bs = tile.broadcast %bl : tensor<16xindex, #m> to tensor<16x16xindex, #mn>
+    %s = tile.load %X[%m, %n] : tensor<?x?xf32>, (tensor<16xindex, #m>, tensor<16xindex, #n>) -> tensor<16x16xf32, #mn>
+    %first = arith.cmpi sle, %ns, %ms : tensor<16x16xindex, #mn>
+    %second = arith.cmpi sle, %ns, %as : tensor<16x16xindex, #mn>
+    %third = arith.cmpi sle, %ns, %bs : tensor<16x16xindex, #mn>
+    %two = arith.andi %first, %second : tensor<16x16xi1, #mn>
+    %all = arith.andi %two, %third : tensor<16x16xi1, #mn>
+    %y = arith.select %all, %s, %ninf : tensor<16x16xi1, #mn>, tensor<16x16xf32, #mn>
+    tile.store %y, %Y[%m, %n] : tensor<16x16xf32, #mn>, tensor<?x?xf32>, (tensor<16xindex, #m>, tensor<16xindex, #n>)
+  }
+}
