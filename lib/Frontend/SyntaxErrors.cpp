@@ -66,7 +66,7 @@ static std::string describe(llvm::ArrayRef<StringRef> expected) {
     if (shown.empty())
       shown.append(expected.begin(), expected.end());
   }
-  if (shown.size() > 6) // only at the top level of a file
+  if (shown.size() > 5) // only at the top level of a file
     return "a declaration";
   std::string text;
   for (auto [i, token] : llvm::enumerate(shown)) {
@@ -103,7 +103,7 @@ void frontend::reportSyntaxError(ParseContext &context, SourceRange range,
   else if (atEnd && llvm::is_contained(expected, "'}'"))
     error.note("a '{' was not closed");
   else if (wanted == "a declaration")
-    error.note("a file has type, fn, kernel and schedule declarations");
+    error.note("a file has import, type, fn, kernel and schedule declarations");
   else if (llvm::is_contained(expected, "';'"))
     error.note("a statement ends with ';'");
 }
