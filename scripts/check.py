@@ -2,14 +2,18 @@
 """Builds and runs the tests; the last line says how many passed and failed.
 
     scripts/check.py          what `make check` does: every lit and unit test of
-                              the release preset, and each fuzzer for a minute
+                              the release preset, random programs for two
+                              minutes, and each fuzzer for one
     scripts/check.py --all    what `make check-all` does: also every size of every
-                              example, all tests under ASan and UBSan, the debug
-                              preset, a build without the precompiled header, and
-                              each fuzzer for ten minutes
+                              example, 20,000 random programs, all tests under
+                              ASan and UBSan, the debug preset, a build without
+                              the precompiled header, and each fuzzer for ten
+                              minutes
     scripts/check.py --part sizes --part fuzz
                               some parts of that alone, for a day that is short:
-                              release, sizes, sanitize, debug, no-pch, fuzz
+                              release, sizes, random, sanitize, debug, no-pch, fuzz
+    scripts/check.py --part random --seed 1 --slice 3/10
+                              the third tenth of the random programs of a seed
 """
 import argparse
 import concurrent.futures
@@ -21,8 +25,9 @@ import time
 import xml.etree.ElementTree as ET
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-SHORT = ("release", "fuzz")
-LONG = ("release", "sizes", "sanitize", "debug", "no-pch", "fuzz")
+SHORT = ("release", "random", "fuzz")
+LONG = ("release", "sizes", "random", "sanitize", "debug", "no-pch", "fuzz")
+RANDOM_PROGRAMS = 20000
 passed = failed = 0
 
 
@@ -128,6 +133,28 @@ def every_size():
             count(result.returncode == 0, f"check --every-size {example.name}")
 
 
+def random_programs(seed, limit):
+    """Random programs against the reference, from a seed that is printed; see test/random."""
+    heading(f"random programs, seed {seed}")
+    if not build("release", "attentile-random"):
+        count(False, "the build of attentile-random")
+        return
+    folder = ROOT / "build" / "release" / "test" / "random"
+    ok = run(folder / "attentile-random", "--seed", seed, *limit, "--out", folder)
+    count(ok, f"random programs: {(folder / 'attentile-random').relative_to(ROOT)} --seed {seed} {' '.join(limit)}")
+
+
+def random_limit(arguments):
+    """The first program's seed, and how many programs or seconds."""
+    # Neighbours' programs are as different as any: runs on one day do not meet.
+    seed = arguments.seed or int(time.time()) * 1000
+    if not (arguments.all or arguments.part):
+        return seed, ["--seconds", "120"]
+    number, slices = (int(n) for n in arguments.slice.split("/"))
+    first = RANDOM_PROGRAMS * (number - 1) // slices
+    return seed + first, ["--count", str(RANDOM_PROGRAMS * number // slices - first)]
+
+
 def fuzz_seconds(arguments):
     """What was asked for, else what the form of the run is meant to take."""
     if arguments.fuzz_seconds is not None:
@@ -140,13 +167,19 @@ def main():
     parser.add_argument("--all", action="store_true", help="the long form")
     parser.add_argument("--part", action="append", choices=LONG, help="a part of the long form; may be repeated")
     parser.add_argument("--fuzz-seconds", type=int, help="seconds for each fuzzer (60; 600 with --all)")
+    parser.add_argument("--seed", type=int, help="of the first random program; default: the clock")
+    parser.add_argument("--slice", default="1/1", metavar="I/N", help="of the random programs, with --part random")
     arguments = parser.parse_args()
+    if arguments.slice != "1/1" and not arguments.seed:
+        parser.error("expected --seed beside --slice, so that all slices are of one set")
     start = time.time()
     for part in LONG if arguments.all else arguments.part or SHORT:
         if part in ("release", "sanitize", "debug"):
             lit(part)
         elif part == "sizes":
             every_size()
+        elif part == "random":
+            random_programs(*random_limit(arguments))
         elif part == "no-pch":
             heading("without the precompiled header")
             count(build(part), "the build without the precompiled header")

@@ -42,7 +42,7 @@ bool Factor::operator==(const Factor &other) const {
 
 bool PositiveFactors::isKnownBefore(Value value) const {
   Operation *parent = value.getParentRegion()->getParentOp();
-  if (!parent->isAncestor(before))
+  if (!parent->isProperAncestor(before))
     return false;
   Operation *op = value.getDefiningOp();
   Operation *at = parent->getRegion(0).findAncestorOpInRegion(*before);

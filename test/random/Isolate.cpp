@@ -81,10 +81,12 @@ struct Worker {
 
 class Pool {
 public:
-  Pool(size_t count, unsigned jobs, const std::function<Program(size_t)> &make,
+  Pool(size_t count, unsigned jobs, unsigned seconds,
+       const std::function<Outcome(size_t)> &trial,
        const std::function<bool()> &goesOn,
        const std::function<void(size_t, const Outcome &)> &done)
-      : count(count), make(make), goesOn(goesOn), done(done), workers(jobs) {
+      : count(count), seconds(seconds), trial(trial), goesOn(goesOn),
+        done(done), workers(jobs) {
     for (size_t i = 0; i < jobs; ++i)
       workers[i].next = i;
   }
@@ -120,7 +122,7 @@ private:
       size_t number = worker.next;
       for (size_t i = 0; i < kTrialsOfAProcess && number < count;
            ++i, number += workers.size())
-        writeAll(ends[1], lineOf(number, runTrial(make(number))));
+        writeAll(ends[1], lineOf(number, trial(number)));
       _exit(0);
     }
     ::close(ends[1]);
@@ -143,12 +145,11 @@ private:
       if (!goesOn())
         stop(worker);
     }
-    if (Clock::now() - worker.since > std::chrono::seconds(kTrialSeconds)) {
+    if (Clock::now() - worker.since > std::chrono::seconds(seconds)) {
       stop(worker);
       Outcome outcome;
       outcome.kind = Outcome::TooLong;
-      outcome.message =
-          "more than " + std::to_string(kTrialSeconds) + " seconds";
+      outcome.message = "more than " + std::to_string(seconds) + " seconds";
       finish(worker, outcome);
       start(worker);
     }
@@ -196,7 +197,8 @@ private:
   }
 
   const size_t count;
-  const std::function<Program(size_t)> &make;
+  const unsigned seconds;
+  const std::function<Outcome(size_t)> &trial;
   const std::function<bool()> &goesOn;
   const std::function<void(size_t, const Outcome &)> &done;
   std::vector<Worker> workers;
@@ -204,17 +206,18 @@ private:
 
 } // namespace
 
-void runMany(size_t count, unsigned jobs,
-             const std::function<Program(size_t)> &make,
+void runMany(size_t count, unsigned jobs, unsigned seconds,
+             const std::function<Outcome(size_t)> &trial,
              const std::function<bool()> &goesOn,
              const std::function<void(size_t, const Outcome &)> &done) {
-  Pool(count, jobs, make, goesOn, done).run();
+  Pool(count, jobs, seconds, trial, goesOn, done).run();
 }
 
 Outcome runIsolated(const Program &program) {
   Outcome result;
   runMany(
-      1, 1, [&](size_t) { return program; }, [] { return true; },
+      1, 1, kTrialSeconds, [&](size_t) { return runTrial(program); },
+      [] { return true; },
       [&](size_t, const Outcome &outcome) { result = outcome; });
   return result;
 }

@@ -17,17 +17,17 @@
 
 namespace attentile::random {
 
-/// A program may take so long, in seconds of this machine.
+/// A program may take so long here, in seconds.
 inline constexpr unsigned kTrialSeconds = 120;
 
 /// One trial in a process of its own.
 Outcome runIsolated(const Program &program);
 
-/// Trials of programs that `make` gives for numbers from 0 to count - 1, on
-/// `jobs` processes; `done` is called for each, in no order. Stops early where
-/// `goesOn` says false.
-void runMany(size_t count, unsigned jobs,
-             const std::function<Program(size_t)> &make,
+/// Runs `trial` for numbers from 0 to count - 1 on `jobs` processes, at most
+/// `seconds` each; `done` is called here for each, in no order. Stops early
+/// where `goesOn` says false.
+void runMany(size_t count, unsigned jobs, unsigned seconds,
+             const std::function<Outcome(size_t)> &trial,
              const std::function<bool()> &goesOn,
              const std::function<void(size_t, const Outcome &)> &done);
 

@@ -200,6 +200,25 @@ std::string bindingsOf(const Program &program) {
   return bindingsOf(source, program);
 }
 
+/// The kernel under the program's bindings; null after reporting.
+static std::unique_ptr<CheckedKernel>
+checkBound(Source &source, const Program &program, Bindings &bindings) {
+  if (source.diagnostics.hasErrors())
+    return nullptr;
+  if (std::string text = bindingsOf(source, program); !text.empty())
+    bindings.add(text, source.diagnostics);
+  return source.diagnostics.hasErrors()
+             ? nullptr
+             : check(source.tree, bindings, {}, source.diagnostics);
+}
+
+std::string configurationOf(const Program &program) {
+  Source source(program);
+  Bindings bindings;
+  auto kernel = checkBound(source, program, bindings);
+  return kernel ? configurationOf(*kernel, program.runs[0]) : "";
+}
+
 std::string flagsOf(const Program &program) {
   const PipelineOptions &switches = program.switches;
   std::string text;
@@ -234,12 +253,7 @@ Outcome runTrial(const Program &program, RunRecorder *recorder) {
   };
   Source source(program);
   Bindings bindings;
-  if (!source.diagnostics.hasErrors())
-    if (std::string text = bindingsOf(source, program); !text.empty())
-      bindings.add(text, source.diagnostics);
-  std::unique_ptr<CheckedKernel> kernel;
-  if (!source.diagnostics.hasErrors())
-    kernel = check(source.tree, bindings, {}, source.diagnostics);
+  std::unique_ptr<CheckedKernel> kernel = checkBound(source, program, bindings);
   if (!kernel)
     return end(Outcome::Refused, source.problem());
 

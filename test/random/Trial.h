@@ -50,6 +50,9 @@ llvm::StringRef nameOf(Outcome::Kind kind);
 /// the front end refuses the program.
 std::string bindingsOf(const Program &program);
 
+/// What is not bound of its first run, as --only takes it; empty as above.
+std::string configurationOf(const Program &program);
+
 /// Compiles the program once and runs it at each of its sizes, or hands the
 /// runs to `recorder`.
 Outcome runTrial(const Program &program, RunRecorder *recorder = nullptr);

@@ -164,9 +164,8 @@ void Session::explain(size_t number, Outcome outcome) const {
   if (error)
     llvm::outs() << llvm::toString(std::move(error)) << '\n';
   std::string only = outcome.configuration;
-  if (only.empty()) { // it ended before it could say
-    only = "...";
-  }
+  if (only.empty()) // it ended before it could say
+    only = configurationOf(program);
   llvm::outs() << "again: attentile check " << path << " --bind "
                << bindingsOf(program) << flagsOf(program) << " --only " << only
                << '\n';
@@ -213,8 +212,8 @@ int Session::run() {
   Totals totals;
   std::vector<std::pair<size_t, Outcome>> failures;
   runMany(
-      count, flags.jobs ? unsigned(flags.jobs) : cores(),
-      [&](size_t number) { return programOf(number); },
+      count, flags.jobs ? unsigned(flags.jobs) : cores(), kTrialSeconds,
+      [&](size_t number) { return runTrial(programOf(number)); },
       [&] { return !flags.seconds || seconds() < flags.seconds; },
       [&](size_t number, const Outcome &outcome) {
         totals.add(outcome);
@@ -247,50 +246,52 @@ int Session::run() {
 // Sets for a GPU elsewhere
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// Hands on the runs of one program under names of their own.
-struct Renamer : RunRecorder {
-  Renamer(PreparedSet &set, uint64_t seed)
-      : set(set), prefix("random-" + std::to_string(seed) + ",") {}
-
-  llvm::Error record(const RecordedRun &run) override {
-    RecordedRun named = run;
-    named.compileKey = prefix + run.compileKey;
-    named.configuration = prefix + run.configuration;
-    return set.record(named);
-  }
-
-  PreparedSet &set;
-  std::string prefix;
-};
-} // namespace
+/// Compiles a program for a GPU and writes its runs into a folder of its own
+/// below `folder`.
+static Outcome prepareOne(const Program &program, const std::string &folder,
+                          const std::string &target) {
+  std::string name = "random-" + std::to_string(program.seed);
+  llvm::SmallString<128> path(folder);
+  llvm::sys::path::append(path, name);
+  PreparedSet set(path.str().str(), [&](const CheckedKernel &kernel) {
+    return compileForGpu(kernel, target, program.switches);
+  });
+  Outcome outcome = runTrial(program, &set);
+  if (outcome.kind != Outcome::Passed)
+    return outcome;
+  llvm::Expected<uint64_t> bytes = set.finish(name, target, program.seed);
+  if (bytes)
+    return outcome;
+  outcome.kind = Outcome::NotCompiled;
+  outcome.message = llvm::toString(bytes.takeError());
+  return outcome;
+}
 
 int Session::prepare() {
   purpose.gpu = flags.target;
-  PipelineOptions switches;
-  PreparedSet set(flags.prepare, [&](const CheckedKernel &kernel) {
-    return compileForGpu(kernel, flags.target, switches);
-  });
+  // ptxas takes its time.
+  constexpr unsigned seconds = 900;
   Totals totals;
-  for (size_t number = 0; number < std::max<size_t>(flags.count, 1); ++number) {
-    Program program = programOf(number);
-    switches = program.switches;
-    Renamer renamer(set, program.seed);
-    Outcome outcome = runTrial(program, &renamer);
-    totals.add(outcome);
-    if (outcome.kind != Outcome::Passed)
-      llvm::outs() << "FAILED seed " << program.seed << ": "
-                   << nameOf(outcome.kind) << ", " << outcome.message << '\n';
-  }
-  llvm::Expected<uint64_t> bytes = set.finish("random", flags.target, first);
-  if (!bytes) {
-    llvm::errs() << "error: " << llvm::toString(bytes.takeError()) << '\n';
-    return 2;
-  }
-  llvm::outs() << flags.prepare << ": " << totals.programs << " programs from "
-               << "seed " << first << ", " << totals.runs << " runs, "
-               << llvm::format("%.1f MiB", double(*bytes) / (1 << 20)) << ", "
-               << totals.failed << " failed\n";
+  runMany(
+      std::max<size_t>(flags.count, 1),
+      flags.jobs ? unsigned(flags.jobs) : cores(), seconds,
+      [&](size_t number) {
+        return prepareOne(programOf(number), flags.prepare, flags.target);
+      },
+      [] { return true; },
+      [&](size_t number, const Outcome &outcome) {
+        totals.add(outcome);
+        if (outcome.kind != Outcome::Passed)
+          llvm::outs() << "FAILED seed " << first + number << ": "
+                       << nameOf(outcome.kind) << ", " << outcome.message
+                       << '\n';
+        llvm::outs().flush();
+      });
+  llvm::outs() << flags.prepare << ": " << totals.programs
+               << " programs from seed " << first << ", " << totals.runs
+               << " runs, " << totals.failed
+               << " failed; where there is a GPU: attentile-run "
+               << flags.prepare << '\n';
   return totals.failed ? 1 : 0;
 }
 
