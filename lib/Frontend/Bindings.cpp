@@ -116,6 +116,7 @@ bool Bindings::add(StringRef text, Diagnostics &diagnostics) {
                           ? StringRef()
                           : item.drop_front(equals + 1).trim();
     if (equals == StringRef::npos || !isName(name)) {
+      // [L1.21]
       diagnostics
           .error(*source, rangeOf(item),
                  "expected NAME=VALUE, got '" + item + "'")
@@ -126,6 +127,7 @@ bool Bindings::add(StringRef text, Diagnostics &diagnostics) {
       bound->range = rangeOf(item);
       const BoundValue *earlier = find(name);
       if (earlier && earlier->file && earlier->str() != bound->str()) {
+        // [L1.21]
         diagnostics
             .error(*source, bound->range,
                    "expected one value for '" + name + "', got " +
@@ -135,6 +137,7 @@ bool Bindings::add(StringRef text, Diagnostics &diagnostics) {
       }
       set(name, *bound);
     } else {
+      // [L1.21]
       diagnostics.error(
           *source, rangeOf(value.empty() ? item : value),
           "expected a number, true, false or an element type, got '" + value +

@@ -37,6 +37,7 @@ static int64_t lexInteger(llvm::StringRef text, SourceRange range,
                           ParseContext &context) {
   int64_t result = 0;
   if (text.getAsInteger(10, result)) {
+    // [L2.5]
     context.diagnostics
         .error(context.source, range,
                "expected an integer below 2^63, got '" +
@@ -59,6 +60,7 @@ static double lexFloat(llvm::StringRef text, SourceRange range,
                (error == std::errc::result_out_of_range &&
                 !text.contains_insensitive("e-"));
   if (large) {
+    // [L2.5]
     context.diagnostics
         .error(context.source, range,
                "expected a number that f32 can hold, got '" +
@@ -168,6 +170,7 @@ exponent [eE][+-]?{digit}+
 }
 {digit}+"."{exponent}? |
 "."{digit}+{exponent}? {
+  // [L8.2]
   context.diagnostics
       .error(context.source, range,
              llvm::Twine("expected digits on both sides of the point, got '") +
@@ -178,6 +181,7 @@ exponent [eE][+-]?{digit}+
 }
 {digit}+[A-Za-z_][A-Za-z_0-9]* |
 {digit}+"."{digit}+[A-Za-z_][A-Za-z_0-9]* {
+  // [L8.2]
   context.diagnostics
       .error(context.source, range,
              llvm::Twine("expected a number or a name, got '") +
@@ -189,6 +193,7 @@ exponent [eE][+-]?{digit}+
 
 \"[^"\n]*\"   value.name = nameAt(context, range); return Token::STRING;
 \"[^"\n]* {
+  // [L8.2]
   context.diagnostics
       .error(context.source, range, "expected '\"' at the end of the file name")
       .note("a string ends on the line on which it begins");
@@ -224,6 +229,7 @@ exponent [eE][+-]?{digit}+
     shown += "...";
   }
   context.lexicalError = range.end;
+  // [L8.3]
   Diagnostic &error = context.diagnostics.error(
       context.source, range, "unexpected '" + shown + "'");
   if (text == "&")

@@ -50,6 +50,7 @@ static bool isText(const SourceFile &file, unsigned part,
   llvm::StringRef text = file.text(part);
   uint32_t base = file.begin(part);
   if (text.size() > maxFileSize) {
+    // [L8.6]
     diagnostics.error(file, {base, base},
                       "expected a source of at most 16 MiB, got " +
                           llvm::Twine(text.size()) + " bytes");
@@ -63,6 +64,7 @@ static bool isText(const SourceFile &file, unsigned part,
     return true;
   uint32_t offset = base + at;
   unsigned char byte = text[at];
+  // [L8.1]
   diagnostics
       .error(file, {offset, offset + 1},
              "expected UTF-8 text, got the byte 0x" +
@@ -98,6 +100,7 @@ void FileParser::parse(unsigned part, ast::File &tree) {
     return;
   ParseContext context(file, part, impl.arena, tree, diagnostics);
   if (parseTokens(context) != 0 && !diagnostics.hasErrors())
+    // [L8.6]
     diagnostics.error(file, {context.begin, context.begin},
                       "expected a source that fits in memory");
   open.push_back(part);
@@ -110,6 +113,7 @@ void FileParser::follow(ast::Import &import) {
   llvm::StringRef path = import.path.str().trim('"');
   llvm::Expected<ImportedFile> found = find(path, file.name(open.back()));
   if (!found) {
+    // [L2.15]
     diagnostics.error(file, import.path.range, "cannot import '" + path + "'")
         .note(llvm::toString(found.takeError()));
     return;
@@ -123,6 +127,7 @@ void FileParser::follow(ast::Import &import) {
     return;
   }
   if (file.count() == maxFiles) {
+    // [L8.6]
     diagnostics.error(file, import.path.range,
                       "expected at most " + llvm::Twine(maxFiles) +
                           " files, got another one");
@@ -140,6 +145,7 @@ void FileParser::reportCycle(const ast::Import &import) {
   for (unsigned part : llvm::ArrayRef<unsigned>(open).drop_while(
            [&](unsigned part) { return part != import.part; }))
     chain += "'" + file.name(part).str() + "' imports ";
+  // [L2.16]
   diagnostics
       .error(file, import.range,
              "expected no import cycle, got " + chain + "'" +
@@ -181,6 +187,7 @@ void ParseContext::setArgs(Expr *expr, llvm::ArrayRef<Expr *> args) {
   if (expr->depth <= ast::maxDepth || tooDeep)
     return;
   tooDeep = true;
+  // [L8.4]
   diagnostics
       .error(source, expr->range,
              "expected an expression at most " + llvm::Twine(ast::maxDepth) +
@@ -273,6 +280,7 @@ Expr *ParseContext::brackets(SourceRange range, Expr *expr) {
 }
 
 void ParseContext::notSupported(SourceRange range, const llvm::Twine &what) {
+  // [L8.7]
   diagnostics.error(source, range, what + " is not supported yet")
       .note("the language has it, this version of the compiler does not");
 }

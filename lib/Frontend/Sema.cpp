@@ -57,6 +57,7 @@ void Sema::warnUnusedLets() {
       used[statement] = true;
   for (auto [i, statement] : llvm::enumerate(decl.body))
     if (statement.kind == ast::Statement::Let && !used[i])
+      // [L1.19]
       diagnostics
           .warning(file, statement.name.range,
                    "let '" + statement.name.str() + "' is not used")
@@ -101,6 +102,7 @@ static const ast::KernelDecl *chooseKernel(const SyntaxTree &tree,
   for (const ast::KernelDecl *kernel : kernels) {
     auto [it, isNew] = byName.try_emplace(kernel->name.str(), kernel);
     if (!isNew) {
+      // [L1.20]
       diagnostics
           .error(file, kernel->name.range,
                  "expected a new kernel name, got '" + kernel->name.str() +
@@ -110,6 +112,7 @@ static const ast::KernelDecl *chooseKernel(const SyntaxTree &tree,
     }
   }
   if (kernels.empty()) {
+    // [L1.20]
     diagnostics
         .error("expected a kernel in " + file.name().str() + ", got none")
         .note("a file without a kernel can be imported, not compiled");
@@ -126,6 +129,7 @@ static const ast::KernelDecl *chooseKernel(const SyntaxTree &tree,
     listed += (listed.empty() ? "" : ", ") + kernel->name.str().str();
   }
   if (wanted.empty()) {
+    // [L1.20]
     diagnostics
         .error("expected one kernel in " + file.name().str() + ", got " +
                listed)
@@ -133,6 +137,7 @@ static const ast::KernelDecl *chooseKernel(const SyntaxTree &tree,
     return nullptr;
   }
   StringRef nearest = nearestName(wanted, names);
+  // [L1.20]
   Diagnostic &e = diagnostics.error("unknown kernel '" + wanted.str() +
                                     "' in " + file.name().str());
   if (nearest.empty())

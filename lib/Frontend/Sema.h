@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One class, in files by concern:
+// One class, in files by concern; [L1.4] and the like are the rules of
+// docs/language.md, cited where one is reported:
 //
 //   Sema.cpp           order of the checks; which kernel; unused names
 //   SemaHead.cpp       types, parameters, shapes, constraints

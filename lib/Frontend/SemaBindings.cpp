@@ -24,6 +24,7 @@ Diagnostic &Sema::bindingError(StringRef name, const BoundValue &value,
 void Sema::bindSize(CheckedSize &size, const BoundValue &value) {
   if (value.kind != BoundValue::Int || value.intValue < 0 ||
       value.intValue > std::numeric_limits<int32_t>::max()) {
+    // [L1.22]
     bindingError(size.name, value, "a size from 0 to 2^31 - 1")
         .note(file, size.range, "the size stands here");
     return;
@@ -37,6 +38,7 @@ void Sema::bindType(CheckedType &type, const BoundValue &value) {
     std::string listed;
     for (ElementType option : type.options)
       listed += (listed.empty() ? "" : ", ") + spelling(option).str();
+    // [L1.22]
     bindingError(type.name, value, "one of the types " + listed)
         .note(file, type.range, "the type is declared here");
     return;
@@ -70,6 +72,7 @@ void Sema::bindScalar(CheckedParam &param, const BoundValue &value) {
   if (fits)
     param.bound = bound;
   else
+    // [L1.22]
     bindingError(param.name, value, "a value of type " + spelling(param.type))
         .note(file, param.range, "the scalar is declared here");
 }
@@ -113,6 +116,7 @@ void Sema::applyBindings(bool types) {
       StringRef nearest = nearestName(entry.name, candidates);
       std::string message = "'" + entry.name + "' is bound, but " +
                             file.name().str() + " has no such name";
+      // [L1.22]
       Diagnostic &w =
           value.file ? diagnostics.warning(*value.file, value.range, message)
                      : diagnostics.warning(message);
@@ -128,6 +132,7 @@ void Sema::applyBindings(bool types) {
     else if (entity.kind == Entity::In && !kernel.ins[entity.id].isTensor)
       bindScalar(kernel.ins[entity.id], value);
     else
+      // [L1.22]
       bindingError(entry.name, value, "a size, type or scalar to bind")
           .note(file, entity.range,
                 "'" + entry.name + "' is " +
@@ -158,6 +163,7 @@ void Sema::checkAllKnown() {
       };
       if (!type.isBound &&
           (llvm::any_of(kernel.ins, uses) || llvm::any_of(kernel.outs, uses)))
+        // [L1.23]
         error(type.range, "type '" + type.name + "' must be known to compile")
             .note("bind it: --bind " + type.name + "=" +
                   spelling(type.options.front()));
@@ -166,10 +172,12 @@ void Sema::checkAllKnown() {
     if (size.bound)
       continue;
     if (size.isHead)
+      // [L1.23]
       error(size.range,
             "head size '" + size.name + "' must be known to compile")
           .note("bind it: --bind " + size.name + "=64");
     else if (!size.standsAlone)
+      // [L1.3]
       error(size.range, "size '" + size.name +
                             "' stands nowhere alone, so that no tensor gives "
                             "its value")

@@ -63,6 +63,7 @@ const TypedExpr *Sema::convertTo(ElementType type, const TypedExpr *value,
     return toFloat(value);
   if (wanted == value->type)
     return value;
+  // [L2.6]
   error(range, "expected a value that converts to " + spelling(type) +
                    " for '" + what + "', got " + spelling(value->type))
       .note(value->type == ValueType::Bool ? "write where(..., 1, 0)"
@@ -76,6 +77,7 @@ bool Sema::checkTarget(const ast::Statement &statement, unsigned output,
                        CheckedStatement &checked) {
   const CheckedParam &param = kernel.outs[output];
   if (statement.index.size() != param.shape.size()) {
+    // [L1.9]
     error(statement.target,
           "expected " + counted(param.shape.size(), "index", "indices") +
               " for '" + param.name + "', got " + Twine(statement.index.size()))
@@ -85,6 +87,7 @@ bool Sema::checkTarget(const ast::Statement &statement, unsigned output,
   AxisSet seen = 0;
   for (const Expr *index : statement.index) {
     if (index->kind != Expr::Ref) {
+      // [L1.9]
       error(index->range, "an output index other than a plain index variable "
                           "is not supported yet")
           .note("with plain ones each element is defined exactly once");
@@ -95,6 +98,7 @@ bool Sema::checkTarget(const ast::Statement &statement, unsigned output,
       return false;
     AxisSet bit = AxisSet(1) << *id;
     if (seen & bit) {
+      // [L1.9]
       error(index->range, "expected each index once on the left, got '" +
                               index->name.str() + "' twice")
           .note("elements off the diagonal of '" + param.name +
@@ -119,6 +123,7 @@ void Sema::checkOutput(const ast::Statement &statement) {
     for (const CheckedParam &param : kernel.outs)
       candidates.push_back(param.name);
     StringRef nearest = nearestName(checked.name, candidates);
+    // [L1.9]
     Diagnostic &e =
         it == names.end()
             ? error(statement.name.range,
@@ -139,6 +144,7 @@ void Sema::checkOutput(const ast::Statement &statement) {
   for (const CheckedStatement &earlier : kernel.body)
     if (earlier.kind == CheckedStatement::Output &&
         earlier.name == checked.name) {
+      // [L1.8]
       error(statement.target, "expected one statement for output '" +
                                   param.name + "', got another one")
           .note(file, earlier.range, "it is defined here");
@@ -152,6 +158,7 @@ void Sema::checkOutput(const ast::Statement &statement) {
       left |= AxisSet(1) << id;
     for (auto [i, index] : llvm::enumerate(kernel.indices))
       if ((value->axes & ~left) >> i & 1)
+        // [L1.10]
         error(statement.value->range,
               "expected a value with axes of the left side only, got axis '" +
                   index.name + "'")
@@ -169,6 +176,7 @@ void Sema::checkAllDefined() {
       return s.kind == CheckedStatement::Output && s.name == output.name;
     });
     if (!defined && names.lookup(output.name).kind == Entity::Out)
+      // [L1.8]
       error(output.range, "output '" + output.name + "' is not defined")
           .note("write a statement " + output.name + "[...] = ...;");
   }

@@ -161,6 +161,7 @@ void Sema::checkInside(const TypedExpr *index, const CheckedParam &tensor,
     auto bound = upperBound(form);
     if (!bound || *bound >= 0)
       continue;
+    // [L1.14]
     error(scope, index->range,
           "expected an index that can lie inside dimension " +
               Twine(dimension + 1) + " of '" + tensor.name + "', of size " +

@@ -19,6 +19,7 @@ const TypedExpr *Sema::visit(const Expr &expr, Scope scope) {
     return nullptr;
   // The parser has bounded each tree; inlining puts trees into each other.
   if (++scope.depth > ast::maxDepth) {
+    // [L8.4]
     error(scope, expr.range,
           "expected an expression at most " + Twine(ast::maxDepth) +
               " levels deep with what is inlined, got a deeper one")
@@ -66,6 +67,7 @@ bool Sema::expectNumber(const TypedExpr *value, const Expr &expr,
     return false;
   if (value->type != ValueType::Bool)
     return true;
+  // [L2.3]
   error(scope, expr.range, "expected a number " + what + ", got bool")
       .note("write where(..., 1, 0) to make a number of it");
   return false;
@@ -77,6 +79,7 @@ bool Sema::expectBool(const TypedExpr *value, const Expr &expr,
     return false;
   if (value->type == ValueType::Bool)
     return true;
+  // [L2.3]
   error(scope, expr.range,
         "expected a bool " + what + ", got " + spelling(value->type))
       .note("compare it, as in x != 0");
@@ -89,6 +92,7 @@ bool Sema::visitArgs(const Expr &expr, const Scope &scope, unsigned count,
     StringRef name = expr.kind == Expr::Apply  ? ast::spelling(expr.function)
                      : expr.kind == Expr::Cast ? spelling(expr.element)
                                                : expr.name.str();
+    // [L2.7]
     error(scope, expr.range,
           "expected " + counted(count, "argument", "arguments") + " to '" +
               name + "', got " + Twine(expr.args.size()));
@@ -135,6 +139,7 @@ const TypedExpr *Sema::apply(const Expr &expr, const Scope &scope) {
   using ast::Function;
   if (expr.function == Function::Extent) {
     if (expr.args.size() != 1 || expr.args[0]->kind != Expr::Ref) {
+      // [L2.7]
       error(scope, expr.range, "expected one index variable in extent()");
       return nullptr;
     }
@@ -158,6 +163,7 @@ const TypedExpr *Sema::apply(const Expr &expr, const Scope &scope) {
       return nullptr;
     bool bools = args[1]->type == ValueType::Bool;
     if (bools != (args[2]->type == ValueType::Bool)) {
+      // [L2.3]
       error(scope, range,
             Twine("expected branches of one type, got ") +
                 spelling(args[1]->type) + " and " + spelling(args[2]->type))
@@ -251,6 +257,7 @@ const TypedExpr *Sema::cast(ElementType type, const Expr &expr,
     result.type = ValueType::Int;
     return node(result, value);
   default:
+    // [L8.7]
     error(scope, expr.range,
           "a cast to " + spelling(type) + " is not supported yet")
         .note("the language has it, this version of the compiler does not");
@@ -266,6 +273,7 @@ const TypedExpr *Sema::reduce(const Expr &expr, const Scope &scope) {
   using ast::Reduction;
   StringRef name = ast::spelling(expr.reduction);
   if (scope.kind == Scope::Head) {
+    // [L1.15]
     error(scope, expr.range,
           "expected sizes and scalars only, got a reduction");
     return nullptr;
@@ -281,10 +289,12 @@ const TypedExpr *Sema::reduce(const Expr &expr, const Scope &scope) {
     }
     AxisSet bit = AxisSet(1) << *index;
     if (bound & bit) {
+      // [L1.6]
       error(scope, axis.range,
             "expected each axis once, got '" + axis.str() + "' twice");
       failed = true;
     } else if (value && !(value->axes & bit)) {
+      // [L1.6]
       Diagnostic &e =
           error(scope, axis.range,
                 "expected an axis of the value under '" + name + "', got '" +
@@ -327,6 +337,7 @@ const TypedExpr *Sema::reduce(const Expr &expr, const Scope &scope) {
     if (value->type == ValueType::Int)
       for (auto [i, index] : llvm::enumerate(kernel.indices))
         if ((bound >> i & 1) && kernel.evaluate(*index.extent) == 0) {
+          // [L2.8]
           error(scope, expr.range,
                 "expected a value to take the " + name + " of, got axis '" +
                     index.name + "' of size 0")
@@ -415,6 +426,7 @@ const TypedExpr *Sema::binary(const Expr &expr, const Scope &scope) {
     return make(nodeOp, ValueType::Bool, expr.range, {a, b});
   if (a->type == ValueType::Bool && left.kind == Expr::Binary &&
       op >= BinaryOp::Lt && op <= BinaryOp::Ge) {
+    // [L2.3]
     error(scope, expr.range, "expected a number " + where + ", got bool")
         .note("comparisons do not chain: write a < b && b < c");
     return nullptr;
@@ -425,6 +437,7 @@ const TypedExpr *Sema::binary(const Expr &expr, const Scope &scope) {
     return nullptr;
   if (op == BinaryOp::Mod &&
       (a->type == ValueType::Float || b->type == ValueType::Float)) {
+    // [L2.4]
     error(scope, expr.range, "expected integers beside '%', got f32")
         .note("write x - y * floor(x / y)");
     return nullptr;
@@ -434,6 +447,7 @@ const TypedExpr *Sema::binary(const Expr &expr, const Scope &scope) {
     return nullptr;
   auto x = a->constant(), y = b->constant();
   if (x && y && overflows(op, *x, *y)) {
+    // [L2.5]
     error(scope, expr.range,
           "expected a constant that fits 64 bits, got " + Twine(*x) + " " +
               ast::spelling(op) + " " + Twine(*y));

@@ -24,6 +24,7 @@ void Sema::declareFunctions() {
     if (isNew)
       continue;
     callsAreSound = false;
+    // [L2.11]
     error(function->name.range, "expected a new function name, got '" +
                                     function->name.str() +
                                     "', which is declared already")
@@ -38,6 +39,7 @@ void Sema::declareFunctions() {
       if (isNew || other == part || other == import->part)
         continue;
       callsAreSound = false;
+      // [L2.17]
       error(import->range, "expected one imported function '" +
                                function->name.str() + "', got a second one")
           .note(file, it->second->name.range, "the first is declared here")
@@ -55,6 +57,7 @@ void Sema::checkFunctions() {
   declareFunctions();
   for (const ast::FunctionDecl *function : tree.functions) {
     if (function->params.size() > maxParams) {
+      // [L8.5]
       error(function->name.range, "expected at most " + Twine(maxParams) +
                                       " parameters, got " +
                                       Twine(function->params.size()));
@@ -65,6 +68,7 @@ void Sema::checkFunctions() {
     for (ast::Name param : function->params) {
       auto [it, isNew] = params.try_emplace(param.str(), param.range);
       if (!isNew)
+        // [L2.11]
         error(param.range,
               "expected a new parameter name, got '" + param.str() + "' again")
             .note(file, it->second, "it is declared here");
@@ -86,6 +90,7 @@ void Sema::checkFunctionBody(const ast::FunctionDecl &function,
       candidates.push_back(param.str());
     }
     StringRef nearest = nearestName(name.str(), candidates);
+    // [L2.12]
     Diagnostic &e =
         error(name.range, "unknown name '" + name.str() + "' in function '" +
                               function.name.str() + "'");
@@ -95,6 +100,7 @@ void Sema::checkFunctionBody(const ast::FunctionDecl &function,
       e.note("did you mean '" + nearest + "'?");
   };
   if (expr.kind == Expr::Read)
+    // [L2.12]
     error(expr.range, "expected no subscript in a function, got '" +
                           expr.name.str() + "[...]'")
         .note("functions read no tensor; pass the element as an argument");
@@ -125,11 +131,13 @@ void Sema::checkCalls(const ast::FunctionDecl &function, const Expr &expr,
       auto [state, isNew] = callsChecked.try_emplace(&callee, false);
       if (!isNew && !state->second) {
         callsAreSound = false;
+        // [L2.13]
         error(expr.name.range, "expected no recursion, got a call of '" +
                                    callee.name.str() + "' from itself")
             .note(file, callee.name.range, "functions are inlined");
       } else if (isNew && depth >= ast::maxDepth) {
         callsAreSound = false;
+        // [L8.4]
         error(expr.name.range, "expected calls at most " +
                                    Twine(ast::maxDepth) +
                                    " levels deep, got a deeper one");
@@ -145,6 +153,7 @@ void Sema::checkCalls(const ast::FunctionDecl &function, const Expr &expr,
 }
 
 void Sema::reportUnknownFunction(const Scope &scope, ast::Name name) {
+  // [L2.14]
   Diagnostic &e =
       error(scope, name.range, "unknown function '" + name.str() + "'");
   if (llvm::any_of(tree.kernels, [&](const ast::KernelDecl *kernel) {
@@ -179,6 +188,7 @@ const TypedExpr *Sema::call(const Expr &expr, const Scope &scope) {
   }
   const ast::FunctionDecl &function = *found;
   if (expr.args.size() != function.params.size()) {
+    // [L2.7]
     error(scope, expr.range,
           "expected " +
               counted(function.params.size(), "argument", "arguments") +

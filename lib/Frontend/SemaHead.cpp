@@ -39,6 +39,7 @@ void Sema::checkTypes() {
     CheckedType checked{type->name.str(), type->name.range, {}, {}, false};
     for (ElementType option : type->options) {
       if (!isSupported(option))
+        // [L8.7]
         error(type->range,
               "the type " + spelling(option) + " is not supported yet")
             .note("the language has it, this version of the compiler does not");
@@ -54,6 +55,7 @@ std::optional<ElementType> Sema::resolveType(const ast::TypeRef &type,
   if (type.isElement) {
     if (isSupported(type.element))
       return type.element;
+    // [L8.7]
     error(type.range,
           "the type " + spelling(type.element) + " is not supported yet")
         .note("the language has it, this version of the compiler does not");
@@ -67,6 +69,7 @@ std::optional<ElementType> Sema::resolveType(const ast::TypeRef &type,
   for (const CheckedType &declared : kernel.types)
     candidates.push_back(declared.name);
   StringRef nearest = nearestName(typeName, candidates);
+  // [L2.1]
   Diagnostic &e = error(type.range, "unknown type '" + typeName + "'");
   if (nearest.empty())
     e.note("declare it, as in type " + typeName + " = f32 | f16 | bf16;");
@@ -93,6 +96,7 @@ void Sema::addParam(const ast::Param &param, bool isOutput) {
   checked.type = type.value_or(ElementType::F32);
   checked.typeName = typeName;
   if (isOutput && !param.isTensor)
+    // [L1.7]
     error(param.range,
           "expected an output with at least one axis, got scalar '" +
               checked.name + "'")
@@ -101,6 +105,7 @@ void Sema::addParam(const ast::Param &param, bool isOutput) {
     bool allowed = *type == ElementType::F32 || *type == ElementType::I32 ||
                    *type == ElementType::I64 || *type == ElementType::Bool;
     if (!allowed || !typeName.empty())
+      // [L2.2]
       error(param.type.range,
             "expected a scalar of type f32, i32, i64 or bool, got " +
                 (typeName.empty() ? spelling(*type) : typeName))
@@ -108,6 +113,7 @@ void Sema::addParam(const ast::Param &param, bool isOutput) {
                 "types");
   }
   if (param.init && (isOutput || param.isTensor))
+    // [L1.16]
     error(param.init->range, Twine("expected no default for ") +
                                  (isOutput ? "an output" : "a tensor") +
                                  ", got one for '" + checked.name + "'")
@@ -117,6 +123,7 @@ void Sema::addParam(const ast::Param &param, bool isOutput) {
 
 void Sema::checkParams() {
   if (decl.ins.size() > maxParams || decl.outs.size() > maxParams) {
+    // [L8.5]
     error(decl.name.range, "expected at most " + Twine(maxParams) +
                                " inputs and as many outputs, got " +
                                Twine(decl.ins.size()) + " and " +
@@ -156,6 +163,7 @@ void Sema::checkDefaults() {
       if (node->op == TypedExpr::Scalar && node->id >= i &&
           node->range.begin >= param.init->range.begin &&
           node->range.end <= param.init->range.end)
+        // [L1.15]
         error(node->range, "expected an earlier scalar in a default, got '" +
                                kernel.ins[node->id].name + "'")
             .note("a default is computed from sizes and the scalars before it");
@@ -176,6 +184,7 @@ const TypedExpr *Sema::setMembership(const ast::Condition &condition) {
   const TypedExpr *any = nullptr;
   for (const ast::SetMember &member : condition.members) {
     if (member.isType) {
+      // [L2.9]
       error(member.range, "expected a number in the set, got type " +
                               spelling(member.element));
       return nullptr;
@@ -245,6 +254,7 @@ const TypedExpr *Sema::condition(const ast::Condition &condition) {
 
 void Sema::reportBroken(const ast::Condition &condition) {
   StringRef text = file.text(condition.range);
+  // [L1.24]
   Diagnostic &e = error(condition.range, "expected '" + text +
                                              "' to hold, got values that "
                                              "break it");
@@ -277,6 +287,7 @@ std::optional<bool> Sema::typeCondition(const ast::Condition &condition) {
   bool holds = false;
   for (const ast::SetMember &member : condition.members) {
     if (!member.isType)
+      // [L2.9]
       error(member.range, "expected an element type in the set, got a value");
     holds |= !member.isType || member.element == type->chosen;
   }

@@ -35,6 +35,7 @@ bool Sema::declare(ast::Name name, Entity entity) {
   auto [it, isNew] = names.try_emplace(name.str(), entity);
   if (isNew)
     return true;
+  // [L1.17]
   error(name.range, "expected a new name, got '" + name.str() +
                         "', which is declared already")
       .note(file, it->second.range,
@@ -58,6 +59,7 @@ void Sema::collectNames() {
                         Entity{Entity::Let, id, statement.name.range});
       continue;
     }
+    // [L1.17]
     error(statement.name.range,
           "expected a new name, got '" + statement.name.str() + "', which is " +
               (it->second.kind == Entity::Out ? "an " : "a ") +
@@ -102,6 +104,7 @@ void Sema::addStand(ast::Name name, const SizeExpr &extent) {
       names.try_emplace(name.str(), Entity{Entity::Index, id, name.range});
   if (isNew) {
     if (id == 64) {
+      // [L8.5]
       error(name.range, "expected at most 64 index variables, got another one");
       names.erase(it);
       return;
@@ -114,6 +117,7 @@ void Sema::addStand(ast::Name name, const SizeExpr &extent) {
   const CheckedIndex &index = kernel.indices[it->second.id];
   if (index.extent == &extent || sameSize(*index.extent, extent))
     return;
+  // [L1.4]
   error(name.range, "expected one range for index variable '" + index.name +
                         "', got " + kernel.text(*index.extent) + " and " +
                         kernel.text(extent))
@@ -131,6 +135,7 @@ void Sema::reportUnknown(const Scope &scope, ast::Name name) {
       candidates.push_back(known);
   llvm::sort(candidates); // the table's order is no order
   StringRef nearest = nearestName(name.str(), candidates);
+  // [L1.18]
   Diagnostic &e = error(scope, name.range, "unknown name '" + name.str() + "'");
   if (!nearest.empty())
     e.note("did you mean '" + nearest + "'?");
@@ -151,6 +156,7 @@ std::optional<unsigned> Sema::indexVariable(const Scope &scope,
         continue;
       if (argument->op == TypedExpr::IndexVar)
         return argument->id;
+      // [L1.5]
       error(scope, name.range,
             "expected an index variable for parameter '" + name.str() +
                 "', got a value")
@@ -162,6 +168,7 @@ std::optional<unsigned> Sema::indexVariable(const Scope &scope,
   if (it != names.end() && it->second.kind == Entity::Index)
     return it->second.id;
   if (it != names.end()) {
+    // [L1.5]
     error(name.range, "expected an index variable, got " +
                           kindName(it->second) + " '" + name.str() + "'")
         .note(file, it->second.range, "it is declared here");
@@ -171,6 +178,7 @@ std::optional<unsigned> Sema::indexVariable(const Scope &scope,
   for (const CheckedIndex &index : kernel.indices)
     candidates.push_back(index.name);
   StringRef nearest = nearestName(name.str(), candidates);
+  // [L1.5]
   Diagnostic &e = error(scope, name.range,
                         "index variable '" + name.str() + "' has no range");
   if (!nearest.empty())

@@ -186,6 +186,7 @@ const TypedExpr *Sema::node(TypedExpr expr,
                             llvm::ArrayRef<const TypedExpr *> operands) {
   if (nodes.size() >= maxNodes) {
     if (!tooLarge)
+      // [L8.5]
       error(decl.name.range, "expected a kernel of at most " +
                                  llvm::Twine(maxNodes) +
                                  " operations, got a larger one")

@@ -35,6 +35,7 @@ const TypedExpr *Sema::entityValue(const Expr &expr, Entity entity,
   SourceRange range = expr.range;
   switch (entity.kind) {
   case Entity::Type:
+    // [L1.18]
     error(range, "expected a value, got type '" + name + "'");
     return nullptr;
   case Entity::Size:
@@ -43,6 +44,7 @@ const TypedExpr *Sema::entityValue(const Expr &expr, Entity entity,
   case Entity::In: {
     const CheckedParam &param = kernel.ins[entity.id];
     if (param.isTensor) {
+      // [L1.18]
       error(range, "expected a value, got tensor '" + name + "'")
           .note("name its element, as in " + name + "[...]");
       return nullptr;
@@ -57,6 +59,7 @@ const TypedExpr *Sema::entityValue(const Expr &expr, Entity entity,
     return node(scalar, {});
   }
   case Entity::Out:
+    // [L1.11]
     error(range, "expected a value, got output '" + name + "'")
         .note("outputs are not read; name the value with let");
     return nullptr;
@@ -75,6 +78,7 @@ const TypedExpr *Sema::entityValue(const Expr &expr, Entity entity,
       break;
     const LetName &let = lets[entity.id];
     if (!let.isDefined) {
+      // [L1.19]
       error(range, "'" + name + "' is used before its let")
           .note(file, entity.range, "it is defined here");
       return nullptr;
@@ -84,6 +88,7 @@ const TypedExpr *Sema::entityValue(const Expr &expr, Entity entity,
     return let.value;
   }
   }
+  // [L1.15]
   error(range, "expected a size or a scalar parameter, got " +
                    kindName(entity) + " '" + name + "'");
   return nullptr;
@@ -100,12 +105,14 @@ const TypedExpr *Sema::read(const Expr &expr, const Scope &scope) {
   }
   Entity entity = it->second;
   if (entity.kind == Entity::Out) {
+    // [L1.11]
     error(expr.name.range,
           "expected an input to read, got output '" + name + "'")
         .note("outputs are not read; name the value with let");
     return nullptr;
   }
   if (entity.kind != Entity::In || !kernel.ins[entity.id].isTensor) {
+    // [L1.12]
     error(expr.name.range, "expected a tensor to read, got " +
                                kindName(entity) + " '" + name + "'")
         .note(entity.kind == Entity::Let
@@ -115,6 +122,7 @@ const TypedExpr *Sema::read(const Expr &expr, const Scope &scope) {
     return nullptr;
   }
   if (scope.kind == Scope::Head) {
+    // [L1.15]
     error(expr.range, "expected sizes and scalars only, got an element of "
                       "tensor '" +
                           name + "'");
@@ -122,6 +130,7 @@ const TypedExpr *Sema::read(const Expr &expr, const Scope &scope) {
   }
   const CheckedParam &tensor = kernel.ins[entity.id];
   if (expr.args.size() != tensor.shape.size()) {
+    // [L1.12]
     error(expr.range, "expected " +
                           counted(tensor.shape.size(), "index", "indices") +
                           " for '" + name + "', got " + Twine(expr.args.size()))
@@ -133,6 +142,7 @@ const TypedExpr *Sema::read(const Expr &expr, const Scope &scope) {
   for (auto [i, arg] : llvm::enumerate(expr.args)) {
     const TypedExpr *index = visit(*arg, scope);
     if (index && index->type != ValueType::Int) {
+      // [L1.13]
       error(scope, arg->range,
             Twine("expected an integer as index, got ") + spelling(index->type))
           .note(index->type == ValueType::Float

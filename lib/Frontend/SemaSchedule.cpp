@@ -44,6 +44,7 @@ void Sema::chooseSchedule() {
     if (of != decl.name.str()) {
       if (known.contains(of))
         continue;
+      // [L7.1]
       Diagnostic &e = error(candidate->kernel.range,
                             "unknown kernel '" + of + "' in a schedule");
       StringRef nearest = nearestName(of, kernels);
@@ -65,11 +66,13 @@ void Sema::chooseSchedule() {
     return;
   std::string wanted = "schedule '" + options.schedule.str() + "'";
   if (isNamed) {
+    // [L7.2]
     diagnostics.error("expected " + wanted + " of kernel '" + decl.name.str() +
                       "' to apply, got a target or sizes for which it does "
                       "not");
     return;
   }
+  // [L7.2]
   Diagnostic &e = diagnostics.error("unknown " + wanted + " of kernel '" +
                                     decl.name.str() + "'");
   StringRef nearest = nearestName(options.schedule, candidates);
@@ -90,6 +93,7 @@ void Sema::checkTile(const ast::ScheduleItem &item) {
   if (!index)
     return;
   if (item.value->kind == ast::Expr::Ref && item.value->name.str() == "auto") {
+    // [L8.7]
     error(item.value->range, "an automatic tile size is not supported yet")
         .note("the language has it, this version of the compiler does not");
     return;
@@ -99,6 +103,7 @@ void Sema::checkTile(const ast::ScheduleItem &item) {
     return;
   auto size = value->constant();
   if (!size || *size < 1 || *size > largestTile) {
+    // [L7.3]
     error(item.value->range,
           "expected a tile size from 1 to " + Twine(largestTile) + ", got " +
               (size ? Twine(*size)
@@ -107,6 +112,7 @@ void Sema::checkTile(const ast::ScheduleItem &item) {
   }
   for (const CheckedTile &tile : kernel.tiles)
     if (tile.axis == item.name.str()) {
+      // [L7.3]
       error(item.range, "expected one tile size for axis '" + item.name.str() +
                             "', got " + Twine(tile.size) + " and " +
                             Twine(*size));
@@ -135,6 +141,7 @@ void Sema::checkSchedule() {
           candidates.push_back(name);
       llvm::sort(candidates);
       StringRef nearest = nearestName(item.name.str(), candidates);
+      // [L7.4]
       Diagnostic &e = error(
           item.range, "expected a let of kernel '" + decl.name.str() +
                           "' to materialize, got '" + item.name.str() + "'");
@@ -145,6 +152,7 @@ void Sema::checkSchedule() {
       break;
     }
     case ast::ScheduleItem::Other:
+      // [L8.7]
       error(item.range,
             "'" + item.name.str() + "' in a schedule is not supported yet")
           .note("tile and materialize are");

@@ -29,6 +29,7 @@ const TypedExpr *Sema::sinkOf(const Expr &expr, AxisSet bound,
   const TypedExpr *sink = visit(written, scope);
   if (expr.reduction != ast::Reduction::Softmax &&
       expr.reduction != ast::Reduction::Logsumexp) {
+    // [L2.10]
     error(scope, written.range,
           "expected a sink in a softmax or a logsumexp, got one in '" +
               ast::spelling(expr.reduction) + "'");
@@ -39,6 +40,7 @@ const TypedExpr *Sema::sinkOf(const Expr &expr, AxisSet bound,
   for (ast::Name axis : expr.axes)
     if (auto index = indexVariable(scope, axis);
         index && (sink->axes & bound) >> *index & 1) {
+      // [L2.10]
       error(scope, written.range,
             "expected one sink for each row, got one that depends on '" +
                 axis.str() + "'");

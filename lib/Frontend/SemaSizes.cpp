@@ -111,6 +111,7 @@ unsigned Sema::addSize(ast::Name name) {
 const SizeExpr *Sema::sizeExpr(const Expr &expr) {
   if (++sizeNodes > maxSizeNodes) {
     if (sizeNodes == maxSizeNodes + 1)
+      // [L8.5]
       error(expr.range, "expected shapes of at most " + Twine(maxSizeNodes) +
                             " sizes and operators, got more");
     return nullptr;
@@ -118,6 +119,7 @@ const SizeExpr *Sema::sizeExpr(const Expr &expr) {
   if (expr.kind == Expr::Int) {
     if (expr.intValue <= largestSize)
       return makeSize({SizeExpr::Constant, expr.intValue, 0, nullptr, nullptr});
+    // [L1.1]
     error(expr.range, "expected a number below 2^31 in a shape, got " +
                           Twine(expr.intValue));
     return nullptr;
@@ -127,6 +129,7 @@ const SizeExpr *Sema::sizeExpr(const Expr &expr) {
     if (it == names.end() || it->second.kind == Entity::Size)
       return makeSize(
           {SizeExpr::Size, 0, addSize(expr.name), nullptr, nullptr});
+    // [L1.1]
     error(expr.range, "expected a size, got " + kindName(it->second) + " '" +
                           expr.name.str() + "'")
         .note(file, it->second.range, "it is declared here");
@@ -147,6 +150,7 @@ const SizeExpr *Sema::sizeExpr(const Expr &expr) {
           return nullptr;
         return makeSize({kind, 0, 0, lhs, rhs});
       }
+  // [L1.1]
   error(expr.range, "expected a size: numbers, names, + - * / % and brackets")
       .note("a dimension is computed from sizes only");
   return nullptr;
@@ -268,12 +272,14 @@ void Sema::checkDimensions() {
       if (!size)
         continue;
       if (magnitude(*size) > largestSize) {
+        // [L1.2]
         error(dimension->range, "expected a dimension below 2^31, got '" +
                                     kernel.text(*size) + "'");
         continue;
       }
       auto value = kernel.evaluate(*size);
       if (value && (*value < 0 || *value > largestSize))
+        // [L1.2]
         error(dimension->range,
               "expected a dimension from 0 to 2^31 - 1, got " + Twine(*value));
     }

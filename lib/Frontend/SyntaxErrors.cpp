@@ -89,6 +89,7 @@ void frontend::reportSyntaxError(ParseContext &context, SourceRange range,
       atEnd
           ? "end of file"
           : ("'" + got.take_front(40) + (got.size() > 40 ? "...'" : "'")).str();
+  // [L8.3]
   Diagnostic &error = context.diagnostics.error(
       context.source, range, "expected " + wanted + ", got " + shown);
   bool name = llvm::is_contained(expected, "a name") &&

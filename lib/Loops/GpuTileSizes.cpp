@@ -198,6 +198,7 @@ int64_t Chooser::blocksOf(const GpuUse &use) const {
 }
 
 InFlightDiagnostic Chooser::failToFit(const Candidate &wanted) {
+  // [L7.6]
   InFlightDiagnostic error = grid.emitError("expected tiles that fit ")
                              << target.name << ", " << target.sharedPerBlock
                              << " bytes of shared memory and " << kMostRegisters
@@ -229,6 +230,7 @@ FailureOr<TileChoice> Chooser::run() {
       if (request == requested.end())
         continue;
       isForced = true;
+      // [L7.6]
       if (request->second % kGranularity)
         return grid.emitError("expected a tile size of a multiple of ")
                << kGranularity << " for '" << nameOf(axis) << "' on "

@@ -119,6 +119,7 @@ static LogicalResult checkRequest(attn::KernelOp kernel, StringRef axis,
   if (!index || !llvm::is_contained(kernel.getIndexArgs(), index))
     return kernel.emitError("expected an axis of the kernel to tile, got '")
            << axis << "'";
+  // [L7.5]
   if (!isTiled(kernel, index))
     return kernel.emitError("expected an axis that is tiled, got '")
            << axis << "', which no grid visits in tiles";

@@ -95,3 +95,5 @@ attn.kernel @no_integer sizes(%M) indices(%m < M) ins(%X: f32[M]) outs(%Y: f32[M
 attn.kernel @no_map sizes(%M) indices(%m < M) ins(%X: f32[M]) outs(%Y: f32[M])
     attributes {attn.tile_sizes = 64} {
 }
+
+// Rules: [L7.5]

@@ -23,3 +23,5 @@ attn.kernel @attention sizes(%M, %N) indices(%m < M, %d < 128, %n < N, %e < 128)
     attn.write %o to %O[%m, %e] : f32, tensor<?x128xf32>
   }
 }
+
+// Rules: [L7.6]
