@@ -87,6 +87,8 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
                       map.getValue().getNumDims() == 0,
                   "a map from sizes to one extent");
   }
+  if (name == "tile.descending")
+    return onLoop(isa<UnitAttr>(value), "a unit");
   if (name == getWarpsAttrHelper().getName())
     return onKernel(isa<WarpsAttr>(value), "#tile.warps<...>");
   // These stay with a kernel through the levels below.

@@ -28,8 +28,9 @@ def Tile_Dialect : Dialect {
     the axis's name, and `tile.blocks` once it is known whether its blocks
     evaluate a mask. `tile.inside`, a map from the program's sizes to one
     extent, promises that every block lies below that extent: what is read at
-    the loop's indices along a dimension of this extent is in the tensor. A
-    kernel whose work is spread over the warps of a block carries `tile.warps`,
+    the loop's indices along a dimension of this extent is in the tensor.
+    `tile.descending` asks for the blocks from the last to the first, where any
+    order is right: tile-to-warp follows it, the CPU does not. A kernel whose work is spread over the warps of a block carries `tile.warps`,
     and `tile.resources` where a target's limits chose its tiles.
   }];
   let dependentDialects = ["::attentile::attn::AttnDialect", "::mlir::scf::SCFDialect",

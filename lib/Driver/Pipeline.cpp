@@ -35,6 +35,7 @@ static constexpr llvm::StringRef kOptimizing[] = {
     "tile-merge-bounds",
     "tile-guard-softmax",
     "tile-start-sums-at-bias",
+    "tile-descend-blocks",
     "tile-order-programs",
     "loop-invariant-code-motion",
 };
@@ -43,18 +44,20 @@ static constexpr llvm::StringRef kOptimizing[] = {
 /// element, for which it must stand alone; a maximum is cheap beside its
 /// products (docs/decisions), and its threads take programs as they come.
 static constexpr llvm::StringRef kOnlyForGpu[] = {
-    "tile-peel-tails",
-    "tile-join-loops",
-    "tile-merge-bounds",
-    "tile-guard-softmax",
-    "tile-start-sums-at-bias",
-    "tile-order-programs",
+    "tile-peel-tails",    "tile-join-loops",         "tile-merge-bounds",
+    "tile-guard-softmax", "tile-start-sums-at-bias", "tile-order-programs",
+};
+
+/// What runs on request alone (--add-pass): not timed yet.
+static constexpr llvm::StringRef kOnRequest[] = {
+    "tile-descend-blocks",
 };
 
 llvm::ArrayRef<llvm::StringRef> optimizingPasses() { return kOptimizing; }
 
 bool PipelineOptions::isEnabled(llvm::StringRef flag) const {
-  bool isDefault = forGpu || !llvm::is_contained(kOnlyForGpu, flag);
+  bool isDefault = (forGpu || !llvm::is_contained(kOnlyForGpu, flag)) &&
+                   !llvm::is_contained(kOnRequest, flag);
   return !llvm::is_contained(disabledPasses, flag) &&
          (isDefault || llvm::is_contained(enabledPasses, flag));
 }
@@ -74,8 +77,8 @@ PipelineOptions PipelineOptions::forAnyStrides() const {
   PipelineOptions result = *this;
   result.byElement = true;
   result.programPerHead = result.splitReduced = false;
-  for (const char *flag :
-       {"tile-peel-tails", "tile-guard-softmax", "tile-order-programs"})
+  for (const char *flag : {"tile-peel-tails", "tile-guard-softmax",
+                           "tile-order-programs", "tile-descend-blocks"})
     result.disabledPasses.push_back(flag);
   return result;
 }
@@ -158,6 +161,9 @@ static void buildLoopStage(OpPassManager &pm, const PipelineOptions &options) {
     pm.addPass(createTileStartSumsAtBias());
     simplify(pm, options);
   }
+  // After those: of loops that are still chained the order stays.
+  if (options.isEnabled("tile-descend-blocks"))
+    pm.addPass(createTileDescendBlocks());
   // One or the other: a head's tiles in one program have no order to choose.
   // Before invariants move: what all tiles of a head share leaves the new loop.
   if (options.programPerHead)

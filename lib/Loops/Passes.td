@@ -434,6 +434,22 @@ def TileStartSumsAtBias : Pass<"tile-start-sums-at-bias"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def TileDescendBlocks : Pass<"tile-descend-blocks"> {
+  let summary = "a reduction's blocks from the last to the first";
+  let description = [{
+    The order in which a reduction takes its blocks is free. From the last to
+    the first, masked blocks of a causal kernel come at the loop's start, and
+    the greatest scores of ALiBi, after which references stay. The pass marks
+    the loops; tile-to-warp counts their index from the end.
+
+    ```mlir
+    // before                                      // after
+    %r = scf.for %n0 = %c0 to %end step %c64 ...   %r = scf.for %n0 = %c0 to %end step %c64 ...
+      {tile.axis = "n", tile.blocks = ...}           {tile.axis = "n", tile.blocks = ..., tile.descending}
+    ```
+  }];
+}
+
 def TileOrderPrograms : Pass<"tile-order-programs"> {
   let summary = "the longest programs of a grid start first";
   let description = [{

@@ -17,6 +17,7 @@
 #include "attentile/Mapping/Passes.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <limits>
 
@@ -84,8 +85,8 @@ LogicalResult WarpEmitter::emit(Operation *op) {
 /// Fills `to`, whose arguments are mapped already, from a region's block.
 LogicalResult WarpEmitter::moveRegion(Block &from, Block &to) {
   OpBuilder::InsertionGuard guard(builder);
-  if (!to.empty())
-    to.back().erase(); // the terminator of a region without results
+  if (!to.empty() && to.back().hasTrait<OpTrait::IsTerminator>())
+    to.back().erase(); // of a region without results
   builder.setInsertionPointToEnd(&to);
   if (failed(emitBlock(from)))
     return failure();
@@ -94,6 +95,28 @@ LogicalResult WarpEmitter::moveRegion(Block &from, Block &to) {
     yielded.push_back(get(value));
   scf::YieldOp::create(builder, from.getTerminator()->getLoc(), yielded);
   return success();
+}
+
+/// The position of a loop that goes from its last block to its first: the last
+/// one's less what the index has come.
+static Value descend(OpBuilder &before, scf::ForOp loop) {
+  Location loc = loop.getLoc();
+  Value from = loop.getLowerBound(), step = loop.getStep();
+  Value one = arith::ConstantIndexOp::create(before, loc, 1);
+  Value zero = arith::ConstantIndexOp::create(before, loc, 0);
+  Value length = arith::SubIOp::create(before, loc, loop.getUpperBound(), from);
+  Value behind = arith::MaxSIOp::create(
+      before, loc, arith::SubIOp::create(before, loc, length, one), zero);
+  Value whole = arith::MulIOp::create(
+      before, loc, arith::DivUIOp::create(before, loc, behind, step), step);
+  Value last = arith::AddIOp::create(before, loc, from, whole);
+  OpBuilder body = OpBuilder::atBlockBegin(loop.getBody());
+  Value done = loop.getInductionVar();
+  // At least 0, as warp-narrow-indices can tell then.
+  if (getConstantIntValue(from) != 0)
+    done = arith::MaxSIOp::create(
+        body, loc, arith::SubIOp::create(body, loc, done, from), zero);
+  return arith::SubIOp::create(body, loc, last, done);
 }
 
 LogicalResult WarpEmitter::emitFor(scf::ForOp loop) {
@@ -107,6 +130,10 @@ LogicalResult WarpEmitter::emitFor(scf::ForOp loop) {
   for (auto [from, to] : llvm::zip_equal(loop.getBody()->getArguments(),
                                          made.getBody()->getArguments()))
     set(from, to);
+  if (loop->hasAttr("tile.descending")) {
+    OpBuilder before(made);
+    set(loop.getInductionVar(), descend(before, made));
+  }
   if (failed(moveRegion(*loop.getBody(), *made.getBody())))
     return failure();
   for (auto [from, to] : llvm::zip_equal(loop.getResults(), made.getResults()))

@@ -46,6 +46,23 @@ static bool isPosition(Value index) {
       index = cast.getIn();
   };
   strip();
+  // Where it descends: the last one less what the index has come.
+  SmallVector<Value, 2> outside;
+  if (auto difference = index.getDefiningOp<arith::SubIOp>()) {
+    outside.push_back(difference.getLhs());
+    index = difference.getRhs();
+    strip();
+    if (auto atLeast = index.getDefiningOp<arith::MaxSIOp>()) {
+      outside.push_back(atLeast.getRhs());
+      index = atLeast.getLhs();
+      strip();
+    }
+    if (auto done = index.getDefiningOp<arith::SubIOp>()) {
+      outside.push_back(done.getRhs());
+      index = done.getLhs();
+      strip();
+    }
+  }
   APInt distance;
   auto sum = index.getDefiningOp<arith::AddIOp>();
   if (sum && matchPattern(sum.getRhs(), m_ConstantInt(&distance)) &&
@@ -58,7 +75,11 @@ static bool isPosition(Value index) {
                   ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp())
                   : scf::ForOp();
   return loop && argument == loop.getInductionVar() &&
-         loop->hasAttr("tile.axis");
+         loop->hasAttr("tile.axis") &&
+         (outside.empty() || loop->hasAttr("tile.descending")) &&
+         llvm::all_of(outside, [&](Value value) {
+           return loop.isDefinedOutsideOfLoop(value);
+         });
 }
 
 /// How many rows the tensor has from row `mine` on of a window that starts at a

@@ -194,6 +194,17 @@ TEST_P(Examples, joined) {
   }
 }
 
+/// The same from the last block to the first; the tile level goes the other
+/// way.
+TEST_P(Examples, descending) {
+  for (const char *type : {"bf16", "f32"}) {
+    KernelCase run{GetParam(), type, 16, 32, "tile-sizes=m=64,n=16"};
+    run.guard = true;
+    run.loops = ",tile-descend-blocks";
+    expectSame(run);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(TileToWarp, Examples, testing::ValuesIn(kExamples),
                          [](const auto &info) {
                            std::string name = info.param;
@@ -360,9 +371,19 @@ TEST(DeferSums, lanesMeetAfterTheLoop) {
 
 TEST(PipelineCopies, stages) {
   for (const char *stages : {"2", "3"})
-    expectSame({"03-sliding-window", "bf16", 16, 16, "tile-sizes=m=64,n=16", "",
-                std::string(",warp-pipeline-copies{stages=") + stages +
-                    "},warp-allocate-shared"});
+    for (bool guard : {false, true}) {
+      KernelCase run{"03-sliding-window",
+                     "bf16",
+                     16,
+                     16,
+                     "tile-sizes=m=64,n=16",
+                     "",
+                     std::string(",warp-pipeline-copies{stages=") + stages +
+                         "},warp-allocate-shared"};
+      run.guard = guard;
+      run.loops = guard ? ",tile-descend-blocks" : "";
+      expectSame(run);
+    }
 }
 
 /// Every barrier and every wait of the loop is needed: without it the
