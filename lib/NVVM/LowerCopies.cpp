@@ -82,18 +82,6 @@ static bool isPosition(Value index) {
          });
 }
 
-/// How many rows the tensor has from row `mine` on of a window that starts at a
-/// position, i32; none where that is not positive.
-static Value rowsLeft(const Emitter &e, const TensorAccess &tensor,
-                      warp::CopyAsyncOp op, Value mine, Value elsewhere) {
-  int64_t dim = op.getDims()[0];
-  // Sizes fit too.
-  Value left = e.sub(e.to32(tensor.sizes[dim]), e.to32(op.getIndices()[dim]));
-  if (elsewhere)
-    left = e.select(elsewhere, left, e.i32(0));
-  return e.sub(left, mine);
-}
-
 /// Compares once a copy in 64 bits, so that each row needs 32 only.
 static Inside insideWindow(const Emitter &e, const TensorAccess &tensor,
                            warp::CopyAsyncOp op, unsigned bufferDim) {
@@ -149,6 +137,19 @@ Value hide(const Emitter &e, Value value) {
            isWide ? "=l,l" : "=r,r", value.getType(), value,
            /*sideEffects=*/true)
       .front();
+}
+
+/// How many rows the tensor has from row `mine` on of a window that starts at a
+/// position, i32; none where that is not positive.
+static Value rowsLeft(const Emitter &e, const TensorAccess &tensor,
+                      warp::CopyAsyncOp op, Value mine, Value elsewhere) {
+  int64_t dim = op.getDims()[0];
+  // Sizes fit too.
+  Value left = e.sub(e.to32(tensor.sizes[dim]), e.to32(op.getIndices()[dim]));
+  if (elsewhere)
+    left = e.select(elsewhere, left, e.i32(0));
+  // Hidden: or LLVM carries one count for each copy from turn to turn.
+  return e.sub(hide(e, left), hide(e, mine));
 }
 
 /// The thread's number as the loop around `op` reads it.
@@ -215,7 +216,7 @@ static void lowerChunks(KernelLowering &k, warp::CopyAsyncOp op) {
   Value elsewhere = insideElsewhere(e, tensor, op), left;
   if (hasRows && isPosition(op.getIndices()[rowDim]) &&
       !(op.getInBounds() && (*op.getInBounds())[rowDim])) {
-    left = hide(e, rowsLeft(e, tensor, op, myRow, elsewhere));
+    left = rowsLeft(e, tensor, op, myRow, elsewhere);
     elsewhere = {};
   } else if (hasRows) {
     rowsInside = insideWindow(e, tensor, op, 0);
