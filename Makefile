@@ -6,7 +6,8 @@
 #   make check-all   the long form: every size, 20,000 random programs, sanitizers, debug, long fuzzing
 #   make bench       speed against OpenBLAS and against our own slower forms
 #   make install     into PREFIX (default /usr/local)
-#   make docs        refresh docs/pipeline.md and the generated reference pages
+#   make docs        refresh the generated pages: docs/pipeline.md, dialects, passes
+#                    (scripts/update-docs.sh FOLDER --check: fail if one is stale)
 #   make format      clang-format on every C++ file
 #   make clean       remove the build folder
 
