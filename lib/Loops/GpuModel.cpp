@@ -8,6 +8,8 @@
 #include "GpuTileSizes.h"
 #include "Products.h"
 #include "Tile/Layout.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -17,12 +19,23 @@ namespace attentile {
 /// What a thread needs beside tiles, and more of it where each factor is the
 /// sum of two.
 static constexpr int64_t kOtherRegisters = 32, kSplitRegisters = 24;
+/// Likewise, where there are two tiles of scores, both split for one product.
+static constexpr int64_t kRegistersOfSecondSplit = 72;
 /// Statistics of 16 rows: maximum, sum, their factor and a shifted maximum, of
 /// two rows a lane.
 static constexpr int64_t kRegistersPerRowBlock = 8;
 /// What lanes load of diagonals, a few windows of 32 elements, and the numbers
 /// of the lanes that they take theirs from.
 static constexpr int64_t kRegistersPerDiagonals = 10;
+/// What a score's own computation takes beside its tile: a row's further bounds
+/// (the first is counted with the statistics), the addresses of what is loaded
+/// for each score, and what a tanh and a division by a size need.
+static constexpr int64_t kRegistersPerBound = 3, kRegistersPerLoad = 18,
+                         kRegistersPerTanh = 4, kRegistersPerQuotient = 8;
+/// Where a decision's registers are at most so many, all of a warp's rows
+/// decide at once (tile-to-warp), for some more registers than one block of
+/// rows takes.
+static constexpr int64_t kMostAtOnce = 264, kRegistersAtOnce = 24;
 /// Accumulators of a thread above which their columns go over two warps, and
 /// the same where each factor is the sum of two; see tile-partition-warps.
 static constexpr int64_t kMostAccumulators = 128, kMostSplit = 64;
@@ -64,6 +77,39 @@ bool GpuModel::isByDiagonals(attn::ReadOp read) {
   return diagonal == 1;
 }
 
+/// What scores are computed from: values of rows or columns alone that are more
+/// than a position, and bounds of both.
+void GpuModel::addOperand(Operation &op) {
+  if (op.getNumResults() != 1)
+    return;
+  attn::Axes own = axes.of(op.getResult(0));
+  own.reset(steps);
+  attn::Axes row = axes.setOf(rowAxis), ofRow = own;
+  ofRow &= row;
+  if (isa<arith::CmpIOp>(op) && own.count() == 2 && ofRow.any())
+    ++bounds;
+  if (isa<math::TanhOp>(op) && own.count() == 2)
+    ++tanhs;
+  // A bias that is linear in the position: what the columns add.
+  if (isa<arith::SIToFPOp>(op) && own.count() == 2 && ofRow.any()) {
+    own.reset(row);
+    columnValues.push_back({own, 4, 1});
+    return;
+  }
+  bool isQuotient = isa<attn::FloorDivOp, attn::FloorModOp>(op) &&
+                    !getConstantIntValue(op.getOperand(1));
+  if (own.count() != 1 || !(isa<attn::ReadOp>(op) || isQuotient))
+    return;
+  quotients += isQuotient;
+  int64_t registers = llvm::divideCeil(bytesOf(op.getResult(0).getType()), 4);
+  attn::Axes ofLoop = own;
+  ofLoop &= loops;
+  if (ofRow.any())
+    rowValues += registers;
+  else if (ofLoop.any())
+    columnValues.push_back({own, 4, registers});
+}
+
 GpuModel::GpuModel(attn::GridOp grid, attn::AxesAnalysis &axes)
     : grid(grid), axes(axes), steps(axes.setOf(grid.getStep())),
       loops(axes.setOf(grid.getLoop())) {
@@ -81,14 +127,16 @@ GpuModel::GpuModel(attn::GridOp grid, attn::AxesAnalysis &axes)
   auto add = [&](Value value, attn::Axes own) {
     own.reset(steps);
     if (own.count() < 2 || !known.insert(value).second)
-      return;
+      return false;
     others.push_back({own, bytesOf(value.getType()), 1});
+    return true;
   };
   for (Operation &op : grid.getBody().front()) {
+    addOperand(op);
     if (auto read = dyn_cast<attn::ReadOp>(op); read && isByDiagonals(read))
       ++diagonals;
     else if (read)
-      add(op.getResult(0), axes.of(op.getResult(0)));
+      loads += add(op.getResult(0), axes.of(op.getResult(0)));
     auto reduction = dyn_cast<attn::ReduceOp>(op);
     if (!reduction || matchProduct(reduction, axes, steps))
       continue;
@@ -198,14 +246,27 @@ GpuUse GpuModel::use(const llvm::DenseMap<Value, int64_t> &sizes,
     result.columnWarps *= 2;
   int64_t rowBlocks =
       rowAxis ? llvm::divideCeil(sizes.lookup(rowAxis), 16 * rowWarps) : 0;
-  result.registers = carried / result.columnWarps + count(scores) +
-                     count(others) + (keepLeft ? count(lefts) : 0) +
-                     // 16 rows at a time; those after them take the place of
-                     // scores that have been.
-                     count(rounded) / std::max<int64_t>(rowBlocks, 1) +
-                     kRegistersPerRowBlock * rowBlocks + kOtherRegisters +
-                     kRegistersPerDiagonals * diagonals +
-                     (productBytes == 4 ? kSplitRegisters : 0);
+  int64_t scored = count(scores), rows = kRegistersPerRowBlock * rowBlocks;
+  // Both blocks' scores and exponentials, and the sums that stay.
+  bool atOnce = rowBlocks > 1 &&
+                carried / result.columnWarps + 2 * scored + rows <= kMostAtOnce;
+  int64_t ofColumns = 0; // a lane has two of every eight columns
+  for (const Held &held : columnValues)
+    for (BlockArgument axis : axes.indicesOf(held.axes))
+      ofColumns += held.times * sizes.lookup(axis) / 4;
+  result.registers =
+      carried / result.columnWarps + scored + count(others) + ofColumns +
+      (keepLeft ? count(lefts) : 0) +
+      // 16 rows at a time; those after them take the place of
+      // scores that have been.
+      count(rounded) / std::max<int64_t>(rowBlocks, 1) + rows +
+      kOtherRegisters + (atOnce ? kRegistersAtOnce : 0) +
+      kRegistersPerDiagonals * diagonals +
+      rowBlocks * (2 * rowValues + kRegistersPerLoad * loads +
+                   kRegistersPerBound * std::max<int64_t>(bounds - 1, 0)) +
+      (tanhs > 0 ? kRegistersPerTanh : 0) + kRegistersPerQuotient * quotients +
+      (productBytes == 4 ? kSplitRegisters : 0) +
+      (productBytes == 4 && scores.size() > 1 ? kRegistersOfSecondSplit : 0);
 
   llvm::SmallDenseSet<std::pair<int64_t, int64_t>> inTurn; // shapes
   for (const Shared &factor : factors) {

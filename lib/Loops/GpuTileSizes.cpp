@@ -28,8 +28,9 @@ namespace {
 /// takes of the reduced axis.
 constexpr int64_t kGranularity = 16;
 
-/// Predicted registers above which some spill; the prediction may be 15 % low.
-constexpr int64_t kRegisterLimit = 256;
+/// Predicted registers above which some spill; the prediction may be 15 % low,
+/// and is lower where a warp has 16 rows and its operands serve fewer products.
+constexpr int64_t kRegisterLimit = 256, kRegisterLimitOfFewRows = 231;
 
 /// Split-K: warps that share out the keys, as tile-partition-warps does.
 constexpr int64_t kKeyWarps = 4;
@@ -149,10 +150,12 @@ Candidate Chooser::make(const RequestedSizes &requests, GpuTiles tiles) {
   return result;
 }
 
-/// What a thread may have, of those predicted, in a block of so many warps.
-int64_t registerLimit(int64_t warps) {
-  return std::min(kRegisterLimit,
-                  kRegistersPerMultiprocessor / (tile::Layout::kLanes * warps));
+/// What a thread may have, of those predicted, with these tiles.
+int64_t registerLimit(const GpuTiles &tiles, const GpuUse &use) {
+  return std::min(tiles.rowsPerWarp > kGranularity ? kRegisterLimit
+                                                   : kRegisterLimitOfFewRows,
+                  kRegistersPerMultiprocessor /
+                      (tile::Layout::kLanes * use.warps()));
 }
 
 /// The nearest to the table's choice that fits.
@@ -174,7 +177,7 @@ std::optional<Candidate> Chooser::find(const RequestedSizes &requests,
           tiles.loop = loop;
           tiles.keepLeft = keepLeft;
           Candidate made = make(requests, tiles);
-          int64_t excess = made.use.registers - registerLimit(made.use.warps());
+          int64_t excess = made.use.registers - registerLimit(tiles, made.use);
           if (made.use.shared > target.sharedPerBlock ||
               (limitRegisters && excess > 0))
             continue;
@@ -247,7 +250,7 @@ FailureOr<TileChoice> Chooser::run() {
   }
   const GpuUse &use = chosen->use;
   GpuUse table = make(requested, preferred).use;
-  if (int64_t limit = registerLimit(table.warps());
+  if (int64_t limit = registerLimit(preferred, table);
       table.shared <= target.sharedPerBlock && table.registers > limit)
     remark::missed(grid.getLoc(),
                    remark::RemarkOpts::name("TableTiles").category(DEBUG_TYPE))

@@ -28,11 +28,12 @@ struct GpuUse {
 /// carried apart), the scores of one step, 16 rows of these again rounded for
 /// the next product, left factors that stay, what else is read over two axes; 8
 /// for the statistics of each 16 rows, and what addresses and operands on their
-/// way take. Measured kernels are within 15 % (d 64, 4 x 32 rows, 64 keys: 240
-/// for 242; d 128, 4 x 16, 128 keys: 232 for 242; d 128, 4 x 16, 64 keys: 184
-/// for 168). Shared memory is that of every loaded factor, rows swizzled or
-/// padded; buffers that are not needed at the same time may later share some of
-/// it.
+/// way take; what scores are computed from by rows or columns alone, and a
+/// little for further bounds, loads of single elements and a tanh. Measured
+/// kernels are within 15 % (d 64, 4 x 32 rows, 64 keys: 240 for 242; d 128, 4 x
+/// 16, 128 keys: 232 for 242; d 128, 4 x 16, 64 keys: 184 for 168). Shared
+/// memory is that of every loaded factor, rows swizzled or padded; buffers that
+/// are not needed at the same time may later share some of it.
 class GpuModel {
 public:
   GpuModel(attn::GridOp grid, attn::AxesAnalysis &axes);
@@ -64,6 +65,7 @@ private:
   };
 
   void addProduct(attn::ReduceOp reduction, mlir::Value lhs, mlir::Value rhs);
+  void addOperand(mlir::Operation &op);
   bool isByDiagonals(attn::ReadOp read);
   void addFactor(mlir::Value factor, bool isLeft, int64_t bytes);
   int64_t countSoftmaxes(mlir::Value factor, const attn::Axes &over);
@@ -73,7 +75,12 @@ private:
   attn::Axes steps, loops;
   mlir::Value rowAxis;
   int64_t productBytes = 0, leastBytes = 4;
-  int64_t diagonals = 0;                ///< reads by sums of several axes
+  int64_t diagonals = 0;         ///< reads by sums of several axes
+  int64_t bounds = 0, tanhs = 0; ///< of rows and columns
+  int64_t quotients = 0;         ///< of rows or columns by a size
+  int64_t loads = 0;             ///< an element for each score
+  int64_t rowValues = 0;         ///< registers for each row
+  llvm::SmallVector<Held> columnValues;
   llvm::SmallVector<mlir::Value> order; ///< tile, loop, whole axes
   llvm::SmallVector<Held> accumulators, scores, rounded, lefts, others;
   llvm::SmallVector<Shared> factors;

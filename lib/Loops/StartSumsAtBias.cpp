@@ -50,7 +50,7 @@ namespace {
 
 /// Registers above which a kernel has no room for what its sums start at: four
 /// for each 8 columns.
-constexpr int64_t kMostRegisters = 224;
+constexpr int64_t kMostRegisters = 232;
 
 /// A term of an index, added or subtracted.
 struct Term {
