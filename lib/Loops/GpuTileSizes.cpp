@@ -182,6 +182,10 @@ std::optional<Candidate> Chooser::find(const RequestedSizes &requests,
               (limitRegisters && excess > 0))
             continue;
           made.distance += 100.0 * double(std::max<int64_t>(excess, 0));
+          // Values of so many axes live in memory, also in shared memory where
+          // they change layout: the fewer rows the better.
+          if (excess > kRegisterLimit)
+            made.distance += 100.0 * double(tiles.rows());
           if (!best || made.distance < best->distance)
             best = made;
         }

@@ -25,7 +25,7 @@ namespace attentile::random {
 /// What programs are for.
 struct Purpose {
   /// Run here: natively, or, about so many of them, thread by thread.
-  double onWarps = 0.08;
+  double onWarps = 0.12;
   /// Or compiled for this GPU, and run elsewhere; empty: run here.
   std::string gpu;
 };

@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstring>
 #include <poll.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -106,6 +107,13 @@ public:
   }
 
 private:
+  /// Ends this process when it has run for so long from now on.
+  void limitTime() const {
+    itimerval limit = {};
+    limit.it_value.tv_sec = seconds;
+    ::setitimer(ITIMER_PROF, &limit, nullptr);
+  }
+
   void start(Worker &worker) {
     if (worker.next >= count || !goesOn())
       return;
@@ -121,8 +129,10 @@ private:
       ::close(ends[0]);
       size_t number = worker.next;
       for (size_t i = 0; i < kTrialsOfAProcess && number < count;
-           ++i, number += workers.size())
+           ++i, number += workers.size()) {
+        limitTime();
         writeAll(ends[1], lineOf(number, trial(number)));
+      }
       _exit(0);
     }
     ::close(ends[1]);
@@ -145,12 +155,10 @@ private:
       if (!goesOn())
         stop(worker);
     }
-    if (Clock::now() - worker.since > std::chrono::seconds(seconds)) {
+    // One that waits for ever takes no time of a processor.
+    if (Clock::now() - worker.since > std::chrono::seconds(30 * seconds)) {
       stop(worker);
-      Outcome outcome;
-      outcome.kind = Outcome::TooLong;
-      outcome.message = "more than " + std::to_string(seconds) + " seconds";
-      finish(worker, outcome);
+      finish(worker, tooLong());
       start(worker);
     }
   }
@@ -181,6 +189,13 @@ private:
     return status;
   }
 
+  Outcome tooLong() const {
+    Outcome outcome;
+    outcome.kind = Outcome::TooLong;
+    outcome.message = "more than " + std::to_string(seconds) + " seconds";
+    return outcome;
+  }
+
   /// The process wrote its last line, or ended in the midst of a trial.
   void end(Worker &worker) {
     int status = wait(worker);
@@ -191,7 +206,8 @@ private:
           WIFSIGNALED(status)
               ? std::string(strsignal(WTERMSIG(status)))
               : "exit code " + std::to_string(WEXITSTATUS(status));
-      finish(worker, outcome);
+      bool isLate = WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF;
+      finish(worker, isLate ? tooLong() : outcome);
     }
     start(worker);
   }

@@ -17,15 +17,15 @@
 
 namespace attentile::random {
 
-/// A program may take so long here, in seconds.
-inline constexpr unsigned kTrialSeconds = 120;
+/// A program may take so long here, in seconds of a processor.
+inline constexpr unsigned kTrialSeconds = 60;
 
 /// One trial in a process of its own.
 Outcome runIsolated(const Program &program);
 
 /// Runs `trial` for numbers from 0 to count - 1 on `jobs` processes, at most
-/// `seconds` each; `done` is called here for each, in no order. Stops early
-/// where `goesOn` says false.
+/// `seconds` of a processor each; `done` is called here for each, in no order.
+/// Stops early where `goesOn` says false.
 void runMany(size_t count, unsigned jobs, unsigned seconds,
              const std::function<Outcome(size_t)> &trial,
              const std::function<bool()> &goesOn,

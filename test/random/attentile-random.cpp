@@ -46,7 +46,7 @@ struct Flags {
                             cl::desc("Stop after so long")};
   cl::opt<unsigned> jobs{"jobs", cl::init(0),
                          cl::desc("Processes; default: one a core")};
-  cl::opt<double> onWarps{"on-warps", cl::init(0.08),
+  cl::opt<double> onWarps{"on-warps", cl::init(0.12),
                           cl::desc("The share that is mapped for a GPU and "
                                    "interpreted thread by thread")};
   cl::opt<unsigned> shrunk{"shrink", cl::init(3),
@@ -186,7 +186,7 @@ bool Session::report(const Totals &totals, double seconds) const {
   for (unsigned i = 0; i < numFeatures; ++i) {
     double share = double(totals.with[i]) / double(totals.programs);
     bool isAsked = totals.programs >= kEnoughPrograms &&
-                   (i != onWarps || purpose.onWarps >= 0.08);
+                   (i != onWarps || purpose.onWarps >= 0.1);
     bool isFew = isAsked && share < kLeastShare;
     llvm::outs() << llvm::format("  %-16s %5.1f %%%s\n", featureNames[i],
                                  100 * share,
