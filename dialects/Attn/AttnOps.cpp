@@ -170,6 +170,13 @@ LogicalResult LogSumExpOp::verify() {
   return verifyBindsAxes(*this, getAxes());
 }
 
+LogicalResult RandomOp::verify() {
+  if (getIndices().empty() || getIndices().size() > 4)
+    return emitOpError("expected one to four indices, got ")
+           << getIndices().size();
+  return success();
+}
+
 LogicalResult GridOp::verify() {
   if (!isa_and_nonnull<KernelOp>((*this)->getParentOp()))
     return emitOpError("expected to stand in an attn.kernel's own block");

@@ -209,6 +209,50 @@ def Attn_FloorModOp : Attn_IntegerOp<"floormod"> {
   }];
 }
 
+def Attn_IndexLike : AnyTypeOf<[Index, RankedTensorOf<[Index]>, VectorOfNonZeroRankOf<[Index]>],
+    "an index, or a tile or vector of them">;
+def Attn_WordLike : AnyTypeOf<[I32, RankedTensorOf<[I32]>, VectorOfNonZeroRankOf<[I32]>],
+    "i32, or a tile or vector of it">;
+
+def Attn_RandomOp : Attn_Op<"random", [Pure, SameTypeOperands] # ElementwiseMappable.traits> {
+  let summary = "16 random bits for a place";
+  let description = [{
+    A number from 0 to 65535 that depends on the seed and one to four indices
+    alone: half j % 2 of word (j / 8) % 4 of Philox4x32-10 with the seed as key
+    (low word first) and as counter the indices, missing ones 0, the last one, j,
+    replaced by 4 * (j / 32) + (j % 8) / 2. (Salmon, Moraes, Dror, Shaw: Parallel
+    random numbers: as easy as 1, 2, 3; SC 2011.) Eight elements of a row, those
+    that a lane of a matrix fragment holds, are of one call. Works on scalars,
+    tiles and vectors. attentile/Philox.h is the same in C++.
+
+    ```mlir
+    %bits = attn.random %seed at [%b, %h, %m, %n] : index -> i32
+    ```
+  }];
+  let arguments = (ins Attn_IndexLike:$seed, Variadic<Attn_IndexLike>:$indices);
+  let results = (outs Attn_WordLike:$result);
+  let assemblyFormat = "$seed `at` `[` $indices `]` attr-dict `:` type($seed) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Attn_PhiloxOp : Attn_Op<"philox", [Pure, SameOperandsAndResultType] # ElementwiseMappable.traits> {
+  let summary = "four random words for a counter";
+  let description = [{
+    Philox4x32-10: four words of 32 random bits from a counter of four words and
+    a key of two. What attn.random takes its halves from; passes that know which
+    elements share a call make it.
+
+    ```mlir
+    %w:4 = attn.philox %c0, %c1, %c2, %c3 key %k0, %k1 : i32
+    ```
+  }];
+  let arguments = (ins Attn_WordLike:$c0, Attn_WordLike:$c1, Attn_WordLike:$c2,
+    Attn_WordLike:$c3, Attn_WordLike:$k0, Attn_WordLike:$k1);
+  let results = (outs Attn_WordLike:$w0, Attn_WordLike:$w1, Attn_WordLike:$w2,
+    Attn_WordLike:$w3);
+  let assemblyFormat = "$c0 `,` $c1 `,` $c2 `,` $c3 `key` $k0 `,` $k1 attr-dict `:` type($w0)";
+}
+
 def Attn_WorkspaceOp : Attn_Op<"workspace", [MemoryEffects<[MemAlloc]>,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "memory that carries values from one grid to the next";

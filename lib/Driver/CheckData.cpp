@@ -45,7 +45,8 @@ static attn::ReadOp readOf(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (auto read = dyn_cast<attn::ReadOp>(op))
       return read;
-    if (!isa<arith::IndexCastOp, arith::ExtFOp, arith::ExtSIOp>(op))
+    if (!isa<arith::IndexCastOp, arith::ExtFOp, arith::ExtSIOp,
+             arith::SIToFPOp>(op))
       return nullptr;
     value = op->getOperand(0);
   }
@@ -164,6 +165,8 @@ static Recipe floatsOf(const HostTensor &tensor, const Usage &usage,
   recipe.seed = random.state;
   if (values == Values::Large && usage.score)
     recipe.factor = 100; // two of them and 1 / sqrt(D): scores of 10^4
+  else if (tensor.type == ElementType::I8)
+    recipe.factor = 12; // most of its range
   if (values == Values::Subnormal)
     recipe.factor = tensor.type == ElementType::F16 ? 0x1p-17 : 0x1p-130;
   recipe.equalRows = values == Values::Equal;
@@ -318,7 +321,9 @@ std::optional<Data> makeData(Variant &variant, const Space &space,
     tensor = make(argument, false);
     Random own{random.next()};
     Recipe &recipe = data.recipes[argument.getArgNumber()];
-    if (isFloat(tensor.type))
+    bool isNumber = isFloat(tensor.type) ||
+                    (tensor.type == ElementType::I8 && usage.indexes < 0);
+    if (isNumber)
       recipe = floatsOf(tensor, usage, config.values, own);
     else if (tensor.type == ElementType::Bool)
       recipe =

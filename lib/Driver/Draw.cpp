@@ -36,6 +36,8 @@ void drawElements(HostTensor &tensor, uint64_t seed, llvm::StringRef name,
     uint64_t bits = mix(key + i);
     if (tensor.type == ElementType::Bool) {
       tensor.writeInt(i, bits >> 63);
+    } else if (tensor.type == ElementType::I8 && limit > INT8_MAX) {
+      tensor.writeInt(i, static_cast<int8_t>(bits)); // indexes nothing
     } else if (!isFloat(tensor.type)) {
       tensor.writeInt(i, limit > 0 ? static_cast<int64_t>(bits % limit) : 0);
     } else {

@@ -24,7 +24,6 @@ public:
 private:
   AffineExpr affine(const SizeExpr &size);
   AffineMapAttr map(ArrayRef<const SizeExpr *> results);
-  Type elementType(ElementType type);
   Type paramType(const CheckedParam &param);
   attn::KernelOp emitHead();
   void addArguments(Block &block);
@@ -74,33 +73,16 @@ AffineMapAttr KernelEmitter::map(ArrayRef<const SizeExpr *> results) {
       AffineMap::get(0, numSymbols, exprs, builder.getContext()));
 }
 
-Type KernelEmitter::elementType(ElementType type) {
-  switch (type) {
-  case ElementType::BF16:
-    return builder.getBF16Type();
-  case ElementType::F16:
-    return builder.getF16Type();
-  case ElementType::I32:
-    return builder.getI32Type();
-  case ElementType::I64:
-    return builder.getI64Type();
-  case ElementType::Bool:
-    return builder.getI1Type();
-  default:
-    return builder.getF32Type();
-  }
-}
-
 Type KernelEmitter::paramType(const CheckedParam &param) {
   if (!param.isTensor)
     return isInteger(param.type) ? builder.getIndexType()
-                                 : elementType(param.type);
+                                 : typeOf(builder, param.type);
   SmallVector<int64_t> dims;
   for (const SizeExpr *size : param.shape) {
     auto constant = dyn_cast<AffineConstantExpr>(affine(*size));
     dims.push_back(constant ? constant.getValue() : ShapedType::kDynamic);
   }
-  return RankedTensorType::get(dims, elementType(param.type));
+  return RankedTensorType::get(dims, typeOf(builder, param.type));
 }
 
 //===----------------------------------------------------------------------===//

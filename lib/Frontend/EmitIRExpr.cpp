@@ -11,6 +11,29 @@ using namespace mlir;
 using namespace attentile;
 using namespace attentile::frontend;
 
+Type frontend::typeOf(Builder &builder, ElementType type) {
+  switch (type) {
+  case ElementType::BF16:
+    return builder.getBF16Type();
+  case ElementType::F16:
+    return builder.getF16Type();
+  case ElementType::F8E4M3:
+    return Float8E4M3FNType::get(builder.getContext());
+  case ElementType::F8E5M2:
+    return Float8E5M2Type::get(builder.getContext());
+  case ElementType::I8:
+    return builder.getI8Type();
+  case ElementType::I32:
+    return builder.getI32Type();
+  case ElementType::I64:
+    return builder.getI64Type();
+  case ElementType::Bool:
+    return builder.getI1Type();
+  default:
+    return builder.getF32Type();
+  }
+}
+
 Location ExprEmitter::location(SourceRange range, const CallSite *site) {
   LineColumn from = kernel.file->lineColumn(range.begin);
   LineColumn to = kernel.file->lineColumn(range.end);
@@ -119,19 +142,29 @@ Value ExprEmitter::emitNode(const TypedExpr &expr, ArrayRef<Value> operands) {
   case TypedExpr::Read:
     return emitRead(expr, operands);
   case TypedExpr::IntToFloat: {
+    // A byte of memory has no use for 64 bits on its way.
+    if (auto cast = operands[0].getDefiningOp<arith::IndexCastOp>())
+      if (cast.getIn().getType().isInteger(8))
+        return arith::SIToFPOp::create(builder, here, f32Type, cast.getIn());
     Value wide = arith::IndexCastOp::create(builder, here, builder.getI64Type(),
                                             operands[0]);
     return arith::SIToFPOp::create(builder, here, f32Type, wide);
   }
   case TypedExpr::Round: {
-    Type narrow = expr.element == ElementType::BF16
-                      ? Type(builder.getBF16Type())
-                      : Type(builder.getF16Type());
+    Type narrow = typeOf(builder, expr.element);
     Value rounded = arith::TruncFOp::create(builder, here, narrow, operands[0]);
     return arith::ExtFOp::create(builder, here, f32Type, rounded);
   }
   case TypedExpr::ToInt:
     return emitToInt(expr, operands[0]);
+  case TypedExpr::Kept: {
+    Type word = builder.getI32Type();
+    Value bits = attn::RandomOp::create(builder, here, word, operands[0],
+                                        operands.drop_front(2));
+    Value least = arith::IndexCastOp::create(builder, here, word, operands[1]);
+    return arith::CmpIOp::create(builder, here, arith::CmpIPredicate::sge, bits,
+                                 least);
+  }
   case TypedExpr::Materialize:
     return attn::MaterializeOp::create(builder, here, operands[0].getType(),
                                        operands[0], expr.name);
@@ -281,17 +314,21 @@ Value ExprEmitter::emitComparison(const TypedExpr &expr,
 /// brought into it first.
 Value ExprEmitter::emitToInt(const TypedExpr &expr, Value x) {
   bool wide = expr.element == ElementType::I64;
-  int64_t lowest = wide ? std::numeric_limits<int64_t>::min()
-                        : std::numeric_limits<int32_t>::min();
-  int64_t highest = wide ? std::numeric_limits<int64_t>::max()
-                         : std::numeric_limits<int32_t>::max();
+  bool byte = expr.element == ElementType::I8;
+  int64_t lowest = wide   ? std::numeric_limits<int64_t>::min()
+                   : byte ? std::numeric_limits<int8_t>::min()
+                          : std::numeric_limits<int32_t>::min();
+  int64_t highest = wide   ? std::numeric_limits<int64_t>::max()
+                    : byte ? std::numeric_limits<int8_t>::max()
+                           : std::numeric_limits<int32_t>::max();
   if (expr.operands[0]->type == ValueType::Int) {
     Value low = index(lowest), high = index(highest);
     Value raised = arith::MaxSIOp::create(builder, here, x, low);
     return arith::MinSIOp::create(builder, here, raised, high);
   }
-  double limit = wide ? 0x1p63 : 0x1p31; // the lowest is its negative
-  double below = wide ? 0x1.fffffep62 : 0x1.fffffep30; // next f32 under it
+  double limit = wide ? 0x1p63 : byte ? 0x1p7 : 0x1p31; // -limit: the lowest
+  // The next f32 under it.
+  double below = wide ? 0x1.fffffep62 : byte ? 0x1.fffffep6 : 0x1.fffffep30;
   Value low = f32(-limit), high = f32(below), edge = f32(limit);
   Value raised = arith::MaxNumFOp::create(builder, here, x, low);
   Value inside = arith::MinNumFOp::create(builder, here, raised, high);
@@ -339,10 +376,7 @@ Value ExprEmitter::emitReduction(const TypedExpr &expr, Value operand) {
   }
   TypeAttr product;
   if (expr.isProduct)
-    product = TypeAttr::get(
-        expr.element == ElementType::BF16  ? Type(builder.getBF16Type())
-        : expr.element == ElementType::F16 ? Type(builder.getF16Type())
-                                           : Type(builder.getF32Type()));
+    product = TypeAttr::get(typeOf(builder, expr.element));
   return attn::ReduceOp::create(builder, here, type, kind, operand, axes,
                                 product);
 }

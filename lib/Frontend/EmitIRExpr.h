@@ -14,6 +14,9 @@
 
 namespace attentile::frontend {
 
+/// The type of such elements.
+mlir::Type typeOf(mlir::Builder &builder, ElementType type);
+
 /// Emits the values of one kernel into its block, each once.
 class ExprEmitter {
 public:

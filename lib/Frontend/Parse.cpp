@@ -234,8 +234,6 @@ Expr *ParseContext::apply(SourceRange range, ast::Function function,
   Expr *expr = node(Expr::Apply, range);
   expr->function = function;
   setArgs(expr, args->ref());
-  if (function == ast::Function::Dropout)
-    notSupported(range, "dropout");
   return expr;
 }
 Expr *ParseContext::cast(SourceRange range, ElementType type,

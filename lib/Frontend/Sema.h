@@ -239,6 +239,13 @@ private:
   const TypedExpr *addSink(const TypedExpr *reduced, const TypedExpr *sink,
                            SourceRange range);
 
+  //===--- SemaDropout.cpp ------------------------------------------------===//
+  const TypedExpr *dropout(const ast::Expr &expr, const Scope &scope,
+                           llvm::ArrayRef<const TypedExpr *> args);
+  unsigned placeInHead(const CheckedIndex &index);
+  bool constrainRate(const TypedExpr *rate, const ast::Expr &written,
+                     const Scope &scope);
+
   //===--- SemaHeadSizes.cpp ----------------------------------------------===//
   void findHeadSizes();
   void markHead(const SizeExpr &extent);

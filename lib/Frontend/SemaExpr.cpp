@@ -148,7 +148,8 @@ const TypedExpr *Sema::apply(const Expr &expr, const Scope &scope) {
                  : nullptr;
   }
   unsigned count = 1;
-  if (expr.function == Function::Where || expr.function == Function::Clamp)
+  if (expr.function == Function::Where || expr.function == Function::Clamp ||
+      expr.function == Function::Dropout)
     count = 3;
   else if (expr.function == Function::Min || expr.function == Function::Max ||
            expr.function == Function::Pow)
@@ -180,6 +181,8 @@ const TypedExpr *Sema::apply(const Expr &expr, const Scope &scope) {
                       "as argument of '" + ast::spelling(expr.function) + "'"))
       return nullptr;
   switch (expr.function) {
+  case Function::Dropout:
+    return dropout(expr, scope, args);
   case Function::Abs:
     return make(TypedExpr::Abs, args[0]->type, range, args);
   case Function::Min:
@@ -244,6 +247,8 @@ const TypedExpr *Sema::cast(ElementType type, const Expr &expr,
     return toFloat(value);
   case ElementType::BF16:
   case ElementType::F16:
+  case ElementType::F8E4M3:
+  case ElementType::F8E5M2:
     result.op = TypedExpr::Round;
     result.type = ValueType::Float;
     value = toFloat(value);
@@ -253,6 +258,7 @@ const TypedExpr *Sema::cast(ElementType type, const Expr &expr,
       return value;
     [[fallthrough]];
   case ElementType::I32:
+  case ElementType::I8:
     result.op = TypedExpr::ToInt;
     result.type = ValueType::Int;
     return node(result, value);

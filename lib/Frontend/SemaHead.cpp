@@ -15,17 +15,7 @@ using llvm::StringRef;
 using llvm::Twine;
 
 /// Types this version of the compiler can read and write.
-static bool isSupported(ElementType type) {
-  switch (type) {
-  case ElementType::F8E4M3:
-  case ElementType::F8E5M2:
-  case ElementType::I8:
-  case ElementType::I4:
-    return false;
-  default:
-    return true;
-  }
-}
+static bool isSupported(ElementType type) { return type != ElementType::I4; }
 
 //===----------------------------------------------------------------------===//
 // Types
@@ -64,8 +54,8 @@ std::optional<ElementType> Sema::resolveType(const ast::TypeRef &type,
   typeName = type.name.str();
   if (const CheckedType *declared = kernel.findType(typeName))
     return declared->chosen;
-  std::vector<StringRef> candidates = {"f32", "bf16", "f16",
-                                       "i32", "i64",  "bool"};
+  std::vector<StringRef> candidates = {"f32", "bf16", "f16", "f8e4m3", "f8e5m2",
+                                       "i8",  "i32",  "i64", "bool"};
   for (const CheckedType &declared : kernel.types)
     candidates.push_back(declared.name);
   StringRef nearest = nearestName(typeName, candidates);

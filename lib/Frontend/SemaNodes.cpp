@@ -14,6 +14,15 @@ using namespace attentile::frontend;
 
 static constexpr int64_t lowest = std::numeric_limits<int64_t>::min();
 static constexpr int64_t highest = std::numeric_limits<int64_t>::max();
+/// The integers of a type in memory.
+static std::pair<int64_t, int64_t> rangeOf(ElementType type) {
+  if (type == ElementType::I8)
+    return {INT8_MIN, INT8_MAX};
+  if (type == ElementType::I32)
+    return {INT32_MIN, INT32_MAX};
+  return {lowest, highest};
+}
+
 static constexpr int64_t largestSize = std::numeric_limits<int32_t>::max();
 
 /// Larger kernels take too long to compile, and what inlining produces must
@@ -123,12 +132,10 @@ void Sema::setInterval(TypedExpr &expr) {
     break;
   case TypedExpr::Read:
   case TypedExpr::Scalar:
-    if (kernel.ins[expr.id].type != ElementType::I64)
-      r = {std::numeric_limits<int32_t>::min(), largestSize};
+    std::tie(r.low, r.high) = rangeOf(kernel.ins[expr.id].type);
     break;
   case TypedExpr::ToInt: {
-    if (expr.element != ElementType::I64)
-      r = {std::numeric_limits<int32_t>::min(), largestSize};
+    std::tie(r.low, r.high) = rangeOf(expr.element);
     if (expr.operands[0]->type == ValueType::Int)
       r = {std::clamp(a.low, r.low, r.high), std::clamp(a.high, r.low, r.high)};
     break;

@@ -61,7 +61,13 @@ static uint8_t sixteenBit(ElementType type) {
                                     : 0;
 }
 
-/// The type in which the factors of a product enter.
+static bool isEightBit(std::optional<ElementType> type) {
+  return type == ElementType::I8 || type == ElementType::F8E4M3 ||
+         type == ElementType::F8E5M2;
+}
+
+/// The type in which the factors of a product enter. An 8-bit number enters as
+/// bf16, which holds every one; so does one beside another of its type.
 static ElementType productType(const TypedExpr *x, const TypedExpr *y,
                                const CheckedKernel &kernel) {
   auto readX = readType(x, kernel), readY = readType(y, kernel);
@@ -73,7 +79,11 @@ static ElementType productType(const TypedExpr *x, const TypedExpr *y,
                      : wide == readsF16 ? ElementType::F16
                                         : ElementType::F32;
   if (readX && readY && *readX == *readY)
-    return sixteenBit(*readX) ? *readX : ElementType::F32;
+    return sixteenBit(*readX)  ? *readX
+           : isEightBit(readX) ? ElementType::BF16
+                               : ElementType::F32;
+  if ((isEightBit(readX) && !readY) || (isEightBit(readY) && !readX))
+    return ElementType::BF16;
   for (auto read : {readX, readY})
     if (read && sixteenBit(*read))
       return only; // f32 if another 16-bit type takes part

@@ -45,9 +45,10 @@ struct TypedExpr {
     Scalar,     // id in ins
     Read,       // id in ins; operands are the indices
     IntToFloat,
-    Round,       // to the 16-bit type `element`, and back to f32
+    Round,       // to the narrow type `element`, and back to f32
     ToInt,       // from float or int to `element`'s range, saturating
     Materialize, // the operand; `name`
+    Kept,        // of seed, threshold and indices: whether random bits reach it
     Select,
     // As in ast::UnaryOp and ast::BinaryOp.
     Neg,

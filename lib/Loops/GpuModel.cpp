@@ -36,6 +36,8 @@ static constexpr int64_t kRegistersPerBound = 3, kRegistersPerLoad = 18,
 /// decide at once (tile-to-warp), for some more registers than one block of
 /// rows takes.
 static constexpr int64_t kMostAtOnce = 264, kRegistersAtOnce = 24;
+/// Words of random calls on their way to the elements that they decide on.
+static constexpr int64_t kRegistersPerRandom = 24;
 /// Accumulators of a thread above which their columns go over two warps, and
 /// the same where each factor is the sum of two; see tile-partition-warps.
 static constexpr int64_t kMostAccumulators = 128, kMostSplit = 64;
@@ -135,6 +137,8 @@ GpuModel::GpuModel(attn::GridOp grid, attn::AxesAnalysis &axes)
     addOperand(op);
     if (auto read = dyn_cast<attn::ReadOp>(op); read && isByDiagonals(read))
       ++diagonals;
+    else if (isa<attn::RandomOp>(op))
+      ++randoms;
     else if (read)
       loads += add(op.getResult(0), axes.of(op.getResult(0)));
     auto reduction = dyn_cast<attn::ReduceOp>(op);
@@ -261,7 +265,7 @@ GpuUse GpuModel::use(const llvm::DenseMap<Value, int64_t> &sizes,
       // scores that have been.
       count(rounded) / std::max<int64_t>(rowBlocks, 1) + rows +
       kOtherRegisters + (atOnce ? kRegistersAtOnce : 0) +
-      kRegistersPerDiagonals * diagonals +
+      kRegistersPerDiagonals * diagonals + kRegistersPerRandom * randoms +
       rowBlocks * (2 * rowValues + kRegistersPerLoad * loads +
                    kRegistersPerBound * std::max<int64_t>(bounds - 1, 0)) +
       (tanhs > 0 ? kRegistersPerTanh : 0) + kRegistersPerQuotient * quotients +

@@ -81,6 +81,7 @@ private:
   int64_t loads = 0;             ///< an element for each score
   int64_t rowValues = 0;         ///< registers for each row
   llvm::SmallVector<Held> columnValues;
+  int64_t randoms = 0;                  ///< values of random bits
   llvm::SmallVector<mlir::Value> order; ///< tile, loop, whole axes
   llvm::SmallVector<Held> accumulators, scores, rounded, lefts, others;
   llvm::SmallVector<Shared> factors;

@@ -63,6 +63,28 @@ def WarpUnrollFragments : Pass<"warp-unroll-fragments", "::mlir::ModuleOp"> {
     "::mlir::vector::VectorDialect"];
 }
 
+def WarpShareRandom : Pass<"warp-share-random", "::mlir::ModuleOp"> {
+  let summary = "elements that are halves of one call share it";
+  let description = [{
+    Random bits come from Philox, which gives eight times 16 bits a call. Those
+    of a lane's eight elements in 32 columns of a row are of one call
+    (`attn.random`), which this pass makes. A tile that starts in the middle of
+    32 columns chooses among the words by where it starts.
+
+    ```mlir
+    %j = arith.addi %n0, %lane : index       // %n0: a multiple of 32; %lane = 2 (lane mod 4)
+    %k = arith.addi %j, %c9 : index
+    %x = attn.random %seed at [%m, %j] : index -> i32
+    %y = attn.random %seed at [%m, %k] : index -> i32
+    // becomes
+    %w:4 = attn.philox %m1, %call, %zero, %zero key %low, %high : i32    // %call = 4 (n0 / 32) + lane / 2
+    %x = arith.andi %w#0, %c65535 : i32
+    %y = arith.shrui %w#1, %c16 : i32
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::attentile::attn::AttnDialect"];
+}
+
 def WarpShareOffsets : Pass<"warp-share-offsets", "::mlir::ModuleOp"> {
   let summary = "indices as a base and a constant";
   let description = [{

@@ -20,6 +20,7 @@ void buildRegisterPipeline(OpPassManager &manager) {
   manager.addPass(createWarpUnrollFragments());
   // Scalars only from here: ranges are known element by element.
   manager.addPass(createCSEPass());
+  manager.addPass(createWarpShareRandom());
   manager.addPass(createWarpShareOffsets());
   manager.addPass(createCSEPass());
   // Equal loads are one: those that are left differ between lanes.
@@ -33,6 +34,7 @@ void buildRegisterPipeline(OpPassManager &manager) {
 void buildNVVMPipeline(OpPassManager &manager) {
   buildRegisterPipeline(manager);
   manager.addPass(createWarpToNVVM());
+  manager.addPass(createAttnExpandRandom());
   manager.addPass(createAttnExpandIntegerDivision());
   manager.addPass(createNVVMExpandMath());
   manager.addPass(createCSEPass());

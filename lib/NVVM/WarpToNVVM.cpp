@@ -88,6 +88,32 @@ void keepRounding(arith::TruncFOp op) {
   op.erase();
 }
 
+/// Whether the loop's iterations all compute the same.
+bool isInvariant(Value value, scf::ForOp loop) {
+  if (loop.isDefinedOutsideOfLoop(value))
+    return true;
+  Operation *op = value.getDefiningOp();
+  return op && op->getNumRegions() == 0 && isPure(op) &&
+         llvm::all_of(op->getOperands(), [&](Value operand) {
+           return isInvariant(operand, loop);
+         });
+}
+
+/// What a loop does not change of a random call - its rounds' keys, a row's
+/// first products - would be computed before the loop and take some forty
+/// registers throughout it.
+void keepInLoop(attn::PhiloxOp op) {
+  auto loop = op->getParentOfType<scf::ForOp>();
+  if (!loop)
+    return;
+  OpBuilder builder(op);
+  nvvm::Emitter e(builder, op.getLoc());
+  for (OpOperand &operand : op->getOpOperands())
+    if (isInvariant(operand.get(), loop) &&
+        !operand.get().getDefiningOp<arith::ConstantOp>())
+      operand.set(nvvm::hide(e, operand.get()));
+}
+
 void lowerKernel(warp::KernelOp kernel, OpBuilder &builder) {
   nvvm::KernelLowering lowering(kernel);
   LLVM::LLVMFuncOp function = nvvm::createKernelFunction(lowering, builder);
@@ -105,6 +131,7 @@ void lowerKernel(warp::KernelOp kernel, OpBuilder &builder) {
   for (Operation *op : llvm::reverse(buffers))
     op->erase();
   function.walk([](arith::TruncFOp op) { keepRounding(op); });
+  function.walk([](attn::PhiloxOp op) { keepInLoop(op); });
   // A product and a sum may be one instruction: what the source computes is
   // real arithmetic, and its bound has both roundings.
   auto contract = arith::FastMathFlagsAttr::get(builder.getContext(),

@@ -5,13 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Does: conversions between f32 and bf16, and between f32 and f16 where the
-// machine has no instruction for it, to integer arithmetic. Expects: scalars
-// or vectors. Leaves: no conversion that becomes a call. Does not handle: bf16
-// to f32, which LLVM makes a shift everywhere; f64.
+// Does: conversions between f32 and bf16 or 8-bit floats (ExpandFloat8.cpp),
+// and between f32 and f16 where the machine has no instruction for it, to
+// integer arithmetic. Expects: scalars or vectors. Leaves: no conversion that
+// becomes a call. Does not handle: bf16 to f32, which LLVM makes a shift
+// everywhere; f64.
 //
 //===----------------------------------------------------------------------===//
 
+#include "attentile/Float8.h"
 #include "attentile/Lanes.h"
 #include "attentile/Native/Passes.h"
 #include "mlir/IR/PatternMatch.h"
@@ -149,6 +151,7 @@ struct NativeExpandNarrowFloats
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<TruncToBF16>(&getContext());
+    populateExpandFloat8Patterns(patterns);
     if (!hasF16)
       patterns.add<ExtendF16, TruncToF16>(&getContext());
     walkAndApplyPatterns(getOperation(), std::move(patterns));

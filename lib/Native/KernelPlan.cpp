@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelPlan.h"
+#include "attentile/KnownFactor.h"
+#include "attentile/Philox.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/Matchers.h"
 #include <numeric>
@@ -36,7 +38,7 @@ static int64_t getOwnCost(Operation *op) {
   if (isa<tile::IndexOp, tile::BroadcastOp, arith::ConstantOp>(op))
     return 0;
   if (isa<attn::FloorDivOp, attn::FloorModOp, arith::DivSIOp, arith::RemSIOp,
-          arith::DivUIOp, arith::RemUIOp, arith::RemFOp>(op))
+          arith::DivUIOp, arith::RemUIOp, arith::RemFOp, attn::RandomOp>(op))
     return 2 * kExpensive;
   if (isa<arith::DivFOp>(op))
     return kExpensive;
@@ -135,6 +137,27 @@ std::optional<int64_t> KernelPlan::getCoefficient(Value value,
   return 0;
 }
 
+std::pair<Axis, int64_t> KernelPlan::getSpans(Value value) const {
+  auto random = value.getDefiningOp<attn::RandomOp>();
+  if (!random || !tile::isTile(value.getType()))
+    return {};
+  Value column = random.getIndices().back();
+  if (auto repeated = column.getDefiningOp<tile::BroadcastOp>())
+    column = repeated.getOperand();
+  auto index = column.getDefiningOp<tile::IndexOp>();
+  if (!index)
+    return {};
+  Axis axis = tile::getAxes(index.getType()).front();
+  if (axis == getVectorAxis(value.getType()))
+    return {};
+  for (Value other : random->getOperands().drop_back())
+    if (getCoefficient(other, axis) != 0)
+      return {};
+  int64_t size = index.getType().getDimSize(0);
+  int64_t together = std::gcd(knownFactor(index.getBase(), kRandomSpan), size);
+  return together < 8 ? std::pair<Axis, int64_t>() : std::pair(axis, together);
+}
+
 void KernelPlan::collectLeaves(Value value,
                                llvm::SetVector<Value> &leaves) const {
   value = strip(value);
@@ -180,7 +203,7 @@ bool KernelPlan::isWideAt(Value value, Axis axis,
   Operation *op = value.getDefiningOp();
   auto compare = dyn_cast<arith::CmpIOp>(op);
   bool takesAffine =
-      isa<arith::SIToFPOp>(op) ||
+      isa<arith::SIToFPOp, attn::RandomOp>(op) ||
       (compare && compare.getPredicate() <= arith::CmpIPredicate::sge);
   return llvm::any_of(op->getOperands(), [&](Value operand) {
     if (isWideInteger(operand.getType()) && !takesAffine &&
@@ -207,7 +230,8 @@ bool KernelPlan::isWide(const NestGroup &group) const {
     if (!root.isCopy && !isa<tile::ReduceOp, tile::VoteOp, tile::DotOp>(
                             root.value.getDefiningOp())) {
       auto *op = root.value.getDefiningOp();
-      bool takesAffine = isa<arith::SIToFPOp, arith::CmpIOp>(op);
+      bool takesAffine =
+          isa<arith::SIToFPOp, arith::CmpIOp, attn::RandomOp>(op);
       for (Value operand : op->getOperands())
         if (isWideInteger(operand.getType()) && !takesAffine &&
             getCoefficient(operand, group.vector) != 0)
@@ -324,6 +348,8 @@ void KernelPlan::chooseRoots(tile::KernelOp kernel) {
       Type type = value.getType();
       if (strip(value) != value || isAvailable(value))
         return;
+      if (getSpans(value).first)
+        return requireStored(value);
       int64_t cost = getCost(value);
       bool isFloat = isa<FloatType>(tile::getElementType(type));
       bool expensive = cost >= kExpensive;

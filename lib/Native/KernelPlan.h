@@ -54,6 +54,9 @@ struct Root {
   /// The value is not computed here but copied into the buffer of `target`, a
   /// carried value or a branch's result.
   bool isCopy = false;
+  /// Random bits along this axis, 32 elements from four calls: a nest of its
+  /// own.
+  Axis spans;
   mlir::Value target;
   /// Where the value is stored, or -1.
   int buffer = -1;
@@ -62,6 +65,7 @@ struct Root {
 struct Nest {
   llvm::SmallVector<AxisLoop> loops;
   llvm::SmallVector<unsigned> roots;
+  Axis spans; ///< as in Root
 };
 
 /// Nests under one loop over vectors of axis `vector` (none: all is scalar).
@@ -144,6 +148,10 @@ public:
   /// For integers of 64 bits: c if `value` is a scalar + c * position along
   /// `axis`, nothing if its elements have no such form.
   std::optional<int64_t> getCoefficient(mlir::Value value, Axis axis) const;
+  /// The axis along which random bits share calls, with the number of elements
+  /// that are known to lie in one span of 32 (a power of two, at least 8); null
+  /// where each element has a call of its own.
+  std::pair<Axis, int64_t> getSpans(mlir::Value value) const;
   /// The values that computing `value` reads: available ones and scalars.
   void collectLeaves(mlir::Value value,
                      llvm::SetVector<mlir::Value> &leaves) const;

@@ -13,28 +13,31 @@
 //===----------------------------------------------------------------------===//
 
 #include "Transfer.h"
+#include "attentile/Float8.h"
 
 using namespace mlir;
 
 namespace attentile::native {
 namespace {
 
-/// The element in scratch (f32 for 16-bit floats, i8 for booleans) of one read.
-Value toScratch(OpBuilder &b, Location loc, Value value) {
-  Type element = getElementTypeOrSelf(value.getType());
+/// The element in scratch (f32 for narrow floats, i8 for booleans) of one read,
+/// which is of type `element` or a byte of memory.
+Value toScratch(OpBuilder &b, Location loc, Value value, Type element) {
   auto as = [&](Type type) -> Type {
     if (auto shaped = dyn_cast<VectorType>(value.getType()))
       return shaped.clone(type);
     return type;
   };
-  if (element.isF16() || element.isBF16())
+  if (isFloat8(element) && getElementTypeOrSelf(value.getType()) != element)
+    value = arith::BitcastOp::create(b, loc, as(element), value);
+  if (isNarrowFloat(element))
     return arith::ExtFOp::create(b, loc, as(b.getF32Type()), value);
-  if (element.isInteger(1))
+  if (getElementTypeOrSelf(value.getType()).isInteger(1))
     return arith::ExtUIOp::create(b, loc, as(b.getI8Type()), value);
   return value;
 }
 
-/// Rounds or saturates a value (f32, index, iN or i1) to a tensor's element.
+/// Rounds or saturates a value (f32, index, iN or i1) to a number in memory.
 Value toElement(OpBuilder &b, Location loc, Value value, Type element) {
   auto as = [&](Type type) -> Type {
     if (auto shaped = dyn_cast<VectorType>(value.getType()))
@@ -74,6 +77,17 @@ Value toElement(OpBuilder &b, Location loc, Value value, Type element) {
   return arith::TruncIOp::create(b, loc, as(element), value);
 }
 
+/// The same to a tensor's element, in the type that it has in memory.
+Value toMemory(OpBuilder &b, Location loc, Value value, Type element) {
+  if (!isFloat8(element))
+    return toElement(b, loc, value, inMemory(element));
+  value = toElement(b, loc, value, element);
+  Type byte = b.getI8Type();
+  if (auto shaped = dyn_cast<VectorType>(value.getType()))
+    byte = shaped.clone(byte);
+  return arith::BitcastOp::create(b, loc, byte, value);
+}
+
 } // namespace
 
 /// Whether the element at `indices` exists.
@@ -101,7 +115,9 @@ static Value elementPointer(KernelEmitter &k, const TensorAccess &tensor,
 
 /// The element at `indices`, or 0 outside, in the tensor's element type.
 Value KernelEmitter::loadElement(const TensorAccess &from, ValueRange indices) {
-  auto choice = scf::IfOp::create(b, loc, TypeRange{from.element},
+  bool isByte = isFloat8(from.element);
+  Type type = isByte ? inMemory(from.element) : from.element;
+  auto choice = scf::IfOp::create(b, loc, TypeRange{type},
                                   exists(b, loc, from, indices), true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(choice.thenBlock());
@@ -109,16 +125,19 @@ Value KernelEmitter::loadElement(const TensorAccess &from, ValueRange indices) {
   Value value =
       LLVM::LoadOp::create(b, loc, memory, elementPointer(*this, from, indices),
                            memory.getIntOrFloatBitWidth() / 8);
-  if (memory != from.element) {
+  if (memory != type) {
     Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(memory));
     value =
         arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, value, zero);
   }
   scf::YieldOp::create(b, loc, value);
   b.setInsertionPointToStart(choice.elseBlock());
-  Value none = arith::ConstantOp::create(b, loc, b.getZeroAttr(from.element));
+  Value none = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
   scf::YieldOp::create(b, loc, none);
-  return choice.getResult(0);
+  b.setInsertionPointAfter(choice);
+  Value result = choice.getResult(0);
+  return isByte ? arith::BitcastOp::create(b, loc, from.element, result)
+                : result;
 }
 
 void KernelEmitter::storeElement(const TensorAccess &to, ValueRange indices,
@@ -127,7 +146,7 @@ void KernelEmitter::storeElement(const TensorAccess &to, ValueRange indices,
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(choice.thenBlock());
   Type memory = inMemory(to.element);
-  LLVM::StoreOp::create(b, loc, toElement(b, loc, value, memory),
+  LLVM::StoreOp::create(b, loc, toMemory(b, loc, value, to.element),
                         elementPointer(*this, to, indices),
                         memory.getIntOrFloatBitWidth() / 8);
 }
@@ -144,7 +163,7 @@ void KernelEmitter::copyIn(tile::LoadOp load) {
         transfer.forRows(at, [&](Value pointer) {
           Value row =
               LLVM::LoadOp::create(b, loc, type, pointer, transfer.alignment());
-          rows.push_back(toScratch(b, loc, row));
+          rows.push_back(toScratch(b, loc, row, from.element));
         });
         transfer.transpose(rows);
         transfer.forColumns(at, [&](Coordinates &at) {
@@ -156,13 +175,13 @@ void KernelEmitter::copyIn(tile::LoadOp load) {
       [&](Coordinates &at, Value pointer, Type type) {
         Value line =
             LLVM::LoadOp::create(b, loc, type, pointer, transfer.alignment());
-        vector::StoreOp::create(b, loc, toScratch(b, loc, line), memory,
-                                indicesOf(id, at));
+        vector::StoreOp::create(b, loc, toScratch(b, loc, line, from.element),
+                                memory, indicesOf(id, at));
       },
       [&](Coordinates &at) {
         Value value = loadElement(from, transfer.indicesAt(at));
-        memref::StoreOp::create(b, loc, toScratch(b, loc, value), memory,
-                                indicesOf(id, at));
+        memref::StoreOp::create(b, loc, toScratch(b, loc, value, from.element),
+                                memory, indicesOf(id, at));
       });
 }
 
@@ -248,7 +267,7 @@ void KernelEmitter::emitStore(tile::StoreOp store) {
         });
         transfer.transpose(columns);
         transfer.forRows(at, [&](Value pointer) {
-          Value row = toElement(b, loc, columns.front(), inMemory(to.element));
+          Value row = toMemory(b, loc, columns.front(), to.element);
           LLVM::StoreOp::create(b, loc, row, pointer, transfer.alignment());
           columns.erase(columns.begin());
         });
@@ -257,8 +276,7 @@ void KernelEmitter::emitStore(tile::StoreOp store) {
         auto lanes = cast<VectorType>(type).clone(scratchElement);
         Value line =
             vector::LoadOp::create(b, loc, lanes, memory, indicesOf(id, at));
-        LLVM::StoreOp::create(b, loc,
-                              toElement(b, loc, line, inMemory(to.element)),
+        LLVM::StoreOp::create(b, loc, toMemory(b, loc, line, to.element),
                               pointer, transfer.alignment());
       },
       [&](Coordinates &at) {

@@ -22,6 +22,7 @@ void buildNativePipeline(OpPassManager &manager,
                          const NativePipelineOptions &options) {
   // What machines lack, first: the expansions share constants and common
   // terms with what is there.
+  manager.addPass(createAttnExpandRandom());
   manager.addPass(createAttnExpandIntegerDivision());
   NativeExpandMathOptions math;
   math.hasFma = options.fma;

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "PointEmitter.h"
+#include "attentile/Float8.h"
+#include "attentile/Native/Random.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -18,7 +20,7 @@ static bool isWideInteger(Type type) {
 
 /// The type that a tile's element has in registers.
 static Type inRegister(Type element) {
-  if (element.isF16() || element.isBF16())
+  if (isNarrowFloat(element))
     return Float32Type::get(element.getContext());
   return element;
 }
@@ -100,6 +102,24 @@ Value PointEmitter::part(const Lanes &value, unsigned i, Type element) {
     return all;
   return arith::AddIOp::create(b, loc, all,
                                laneNumbers(i, value.coefficient, element));
+}
+
+Value PointEmitter::word(const Lanes &value, unsigned i) {
+  Type type = vectorOf(b.getI32Type());
+  if (value.isVector()) {
+    Value lanes = value.parts[i];
+    return getElementTypeOrSelf(lanes).isIndex() ? lowWord(b, loc, lanes)
+                                                 : lanes;
+  }
+  Value scalar =
+      value.base.getType().isIndex() ? lowWord(b, loc, value.base) : value.base;
+  if (!vector)
+    return scalar;
+  Value all = vector::BroadcastOp::create(b, loc, type, scalar);
+  if (value.isUniform())
+    return all;
+  return arith::AddIOp::create(
+      b, loc, all, laneNumbers(i, value.coefficient, b.getI32Type()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -282,6 +302,26 @@ Lanes PointEmitter::emitOp(Operation *op) {
       !operands[1].isVector() &&
       compare.getPredicate() <= arith::CmpIPredicate::sge)
     return emitCompare(compare, operands[0], operands[1]);
+  if (auto random = dyn_cast<attn::RandomOp>(op)) {
+    auto emit = [&](auto wordAt) {
+      SmallVector<Value> words;
+      for (const Lanes &index : ArrayRef(operands).drop_front())
+        words.push_back(wordAt(index));
+      auto keys = keyWords(b, loc, operands[0].base);
+      return makeRandom(b, loc, words,
+                        {wordAt(uniform(keys[0])), wordAt(uniform(keys[1]))});
+    };
+    if (allUniform)
+      return uniform(emit([&](const Lanes &index) {
+        return index.base.getType().isIndex() ? lowWord(b, loc, index.base)
+                                              : index.base;
+      }));
+    Lanes result;
+    for (unsigned p = 0; p < parts; ++p)
+      result.parts.push_back(
+          emit([&](const Lanes &index) { return word(index, p); }));
+    return result;
+  }
   if (isa<arith::SIToFPOp>(op) && type.isF32() && !operands[0].isVector() &&
       !allUniform &&
       std::abs(operands[0].coefficient) * lanes * parts < (1 << 22))
@@ -300,7 +340,7 @@ Lanes PointEmitter::emitOp(Operation *op) {
       return emitRef(b, loc, values[0]);
     if (type == element)
       return cloneWith(b, op, values, resultType);
-    // 16-bit floats: compute in f32 and round.
+    // Narrow floats: compute in f32 and round.
     Value value = values[0];
     if (!isa<arith::TruncFOp>(op))
       value = cloneWith(b, op, values, resultType);

@@ -47,6 +47,13 @@ public:
   /// it should be computed before it; the builder stands in its body.
   void push(Axis axis, mlir::Value position, mlir::Operation *loop);
   void pop() { levels.pop_back(); }
+  /// The point's position along an axis that was entered.
+  mlir::Value position(Axis axis) const {
+    for (const Level &level : llvm::reverse(levels))
+      if (level.axis == axis)
+        return level.position;
+    return {};
+  }
 
   /// The value at this point. The builder must stand in the innermost level.
   Lanes get(mlir::Value value);
@@ -56,6 +63,8 @@ public:
   /// One part as a vector of `element` (or the scalar, without vector axis).
   mlir::Value part(const Lanes &lanes, unsigned i, mlir::Type element);
   mlir::Value scalarOf(const Lanes &lanes, mlir::Type element);
+  /// One part of an integer, the low 32 bits of each lane.
+  mlir::Value word(const Lanes &lanes, unsigned i);
   Lanes uniform(mlir::Value value);
 
   /// Reads or writes a buffer at this point.

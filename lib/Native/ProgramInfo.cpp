@@ -28,6 +28,10 @@ static ElementType elementTypeOf(Type type) {
     return ElementType::F16;
   if (type.isBF16())
     return ElementType::BF16;
+  if (isa<Float8E4M3FNType>(type))
+    return ElementType::F8E4M3;
+  if (isa<Float8E5M2Type>(type))
+    return ElementType::F8E5M2;
   if (type.isInteger(1))
     return ElementType::Bool;
   if (type.isInteger(8))

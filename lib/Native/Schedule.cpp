@@ -19,7 +19,8 @@ using namespace mlir;
 namespace attentile::native {
 
 Root KernelPlan::makeRoot(Value value) const {
-  Root root{value, {}, {}, -1, false, {}, -1};
+  Root root{value, {}, {}, -1, false, {}, {}, -1};
+  root.spans = getSpans(value).first;
   Axis vector = getVectorAxis(value.getType());
   auto add = [&](Type type, SmallVectorImpl<AxisLoop> &loops) {
     auto tile = dyn_cast<RankedTensorType>(type);
@@ -59,7 +60,9 @@ void KernelPlan::formNests(NestGroup &group) const {
       if (needed.nest < 0)
         first = std::max(first, earliest[found->second]);
       else
-        first = std::max(first, needed.nest + (needed.over.empty() ? 0 : 1));
+        first =
+            std::max(first, needed.nest +
+                                (needed.over.empty() && !needed.spans ? 0 : 1));
     }
     earliest[i] = first;
     if (!root.isCopy)
@@ -70,7 +73,7 @@ void KernelPlan::formNests(NestGroup &group) const {
       continue;
     for (int n = first; n < int(group.nests.size()) && root.nest < 0; ++n) {
       ArrayRef<AxisLoop> have = group.nests[n].loops;
-      if (have.size() == loops.size() &&
+      if (!root.spans && !group.nests[n].spans && have.size() == loops.size() &&
           llvm::all_of(
               loops,
               [&](AxisLoop loop) { return llvm::is_contained(have, loop); }) &&
@@ -81,7 +84,7 @@ void KernelPlan::formNests(NestGroup &group) const {
     }
     if (root.nest < 0) {
       root.nest = group.nests.size();
-      group.nests.push_back({loops, {}});
+      group.nests.push_back({loops, {}, root.spans});
     }
     group.nests[root.nest].roots.push_back(i);
   }

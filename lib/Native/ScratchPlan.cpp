@@ -23,6 +23,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelPlan.h"
+#include "attentile/Float8.h"
 #include <map>
 
 using namespace mlir;
@@ -172,7 +173,7 @@ private:
   int addBuffer(Value value, Range range) {
     auto type = cast<RankedTensorType>(value.getType());
     Type element = type.getElementType();
-    if (element.isF16() || element.isBF16())
+    if (isNarrowFloat(element))
       element = Float32Type::get(element.getContext());
     if (element.isInteger(1))
       element = IntegerType::get(element.getContext(), 8);

@@ -13,14 +13,15 @@
 #define ATTENTILE_LIB_NATIVE_TRANSFER_H
 
 #include "PointEmitter.h"
+#include "attentile/Float8.h"
 #include <numeric>
 
 namespace attentile::native {
 using namespace mlir;
 
-/// Booleans take a byte in the caller's memory.
+/// Booleans take a byte in the caller's memory, as 8-bit floats do.
 inline Type inMemory(Type element) {
-  if (element.isInteger(1))
+  if (element.isInteger(1) || isFloat8(element))
     return IntegerType::get(element.getContext(), 8);
   return element;
 }

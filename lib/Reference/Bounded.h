@@ -222,18 +222,25 @@ template <typename Step> Num steps(Num a, Step step) {
 
 /// The largest finite number of a float type.
 inline double largest(ElementType type) {
-  return type == ElementType::F16    ? 65504
-         : type == ElementType::BF16 ? 0x1.FEp127
-                                     : kMax;
+  return type == ElementType::F16      ? 65504
+         : type == ElementType::BF16   ? 0x1.FEp127
+         : type == ElementType::F8E4M3 ? 448
+         : type == ElementType::F8E5M2 ? 57344
+                                       : kMax;
 }
 
-/// A rounding to 16 bits. One that may overflow takes the element out.
+/// Whether a rounding to the type makes the largest number of what is larger.
+inline bool saturates(ElementType type) {
+  return type == ElementType::F8E4M3 || type == ElementType::F8E5M2;
+}
+
+/// A rounding to 16 or 8 bits. One that may overflow takes the element out.
 inline Num round(ElementType type, Num a) {
   double v = roundTo(type, a.v), e = ofOperand(a);
   if (!std::isfinite(a.v))
     return {v, isOut(a) ? kInf : 0};
   e += e > 0 ? halfUnit(type, v) : 0;
-  return {v, std::fabs(a.v) + e <= largest(type) ? e : kInf};
+  return {v, saturates(type) || std::fabs(a.v) + e <= largest(type) ? e : kInf};
 }
 
 /// An integer or bool with what it may be off by; a bool that is uncertain has

@@ -59,6 +59,7 @@ static std::optional<Op> pointwise(StringRef name) {
                                             {"arith.ori", Op::Or},
                                             {"arith.xori", Op::Xor},
                                             {"math.absi", Op::AbsI},
+                                            {"attn.random", Op::Random},
                                             {"arith.select", Op::Select},
                                             {"arith.sitofp", Op::ToFloat},
                                             {"arith.fptosi", Op::ToInt},

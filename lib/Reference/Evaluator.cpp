@@ -190,12 +190,19 @@ void Evaluator::write(const Step &step, std::vector<Sink> &sinks, bool sampled,
       e = ofOperand(result);
       w = roundTo(step.type, value.roundedAt(at));
       // The output's rounding may overflow; its half unit is the comparison's.
-      if (std::isfinite(v) && !(std::fabs(v) + e <= largest(step.type)))
+      if (saturates(step.type)) {
+        if (!std::isnan(v)) // brought into the range, as what is compared with
+          v = std::clamp(v, -largest(step.type), largest(step.type));
+      } else if (std::isfinite(v) &&
+                 !(std::fabs(v) + e <= largest(step.type))) {
         e = kInf;
+      }
     } else {
       Whole result = value.whole(at);
       if (step.type == ElementType::I32)
         result.v = std::clamp<int64_t>(result.v, INT32_MIN, INT32_MAX);
+      if (step.type == ElementType::I8)
+        result.v = std::clamp<int64_t>(result.v, INT8_MIN, INT8_MAX);
       v = w = static_cast<double>(result.v);
       e = result.e;
     }

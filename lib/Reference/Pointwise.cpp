@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Evaluator.h"
+#include "attentile/Philox.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -272,6 +273,21 @@ void Evaluator::computeWhole(const Step &step, Array &to) {
           compareWhole(static_cast<arith::CmpIPredicate>(step.whole), a.v, b.v),
           close ? 1.0 : 0.0};
     });
+  case Op::Random: {
+    to.i.resize(step.count);
+    llvm::SmallVector<int64_t, 5> at(step.operands.size());
+    bool exact = true;
+    for (int64_t i = 0; i < step.count; ++i) {
+      for (unsigned k = 0; k < at.size(); ++k) {
+        Whole index = operand(step, k).whole(step.from[k][i]);
+        at[k] = index.v;
+        exact &= index.e == 0;
+      }
+      to.i[i] = randomBits(at[0], llvm::ArrayRef(at).drop_front());
+    }
+    to.e.assign(exact ? 0 : step.count, kInf);
+    return;
+  }
   case Op::CompareF:
   case Op::ToInt: {
     to.i.resize(step.count);

@@ -80,6 +80,7 @@ enum class Op : uint8_t {
   Xor,
   AbsI,
   TruncI,
+  Random,
   // between them
   CompareF,
   CompareI,

@@ -30,6 +30,12 @@ std::optional<ElementType> elementTypeOf(Type type) {
     return ElementType::F16;
   if (type.isBF16())
     return ElementType::BF16;
+  if (isa<Float8E4M3FNType>(type))
+    return ElementType::F8E4M3;
+  if (isa<Float8E5M2Type>(type))
+    return ElementType::F8E5M2;
+  if (type.isInteger(8))
+    return ElementType::I8;
   if (type.isInteger(32))
     return ElementType::I32;
   if (type.isInteger(64) || type.isIndex())

@@ -156,17 +156,19 @@ Error HeaderParser::parseType(ElementType &type) {
   if (!name.consume_front("<") && !name.consume_front("|"))
     name.consume_front("=");
   static constexpr std::pair<const char *, ElementType> known[] = {
-      {"f4", ElementType::F32},  {"f2", ElementType::F16},
-      {"V2", ElementType::BF16}, {"i4", ElementType::I32},
-      {"i8", ElementType::I64},  {"b1", ElementType::Bool}};
+      {"f4", ElementType::F32},    {"f2", ElementType::F16},
+      {"V2", ElementType::BF16},   {"V1", ElementType::F8E4M3},
+      {"f1", ElementType::F8E5M2}, {"i1", ElementType::I8},
+      {"i4", ElementType::I32},    {"i8", ElementType::I64},
+      {"b1", ElementType::Bool}};
   for (auto [spelling, candidate] : known)
     if (name == spelling) {
       type = candidate;
       return Error::success();
     }
   return refuse(
-      "expected elements of f4, f2, V2 (bfloat16), i4, i8 or b1, "
-      "got " +
+      "expected elements of f4, f2, V2 (bfloat16), V1 (float8_e4m3fn), f1 "
+      "(float8_e5m2), i1, i4, i8 or b1, got " +
       quoted(*descr) +
       (name == "f8" ? "; x.astype(numpy.float32) converts them" : ""));
 }
@@ -308,7 +310,13 @@ static StringRef descrOf(ElementType type) {
   case ElementType::F16:
     return "<f2";
   case ElementType::BF16:
-    return "<V2"; // as NumPy writes the bfloat16 of ml_dtypes
+    return "<V2"; // as NumPy writes the types of ml_dtypes
+  case ElementType::F8E4M3:
+    return "<V1";
+  case ElementType::F8E5M2:
+    return "<f1";
+  case ElementType::I8:
+    return "|i1";
   case ElementType::I32:
     return "<i4";
   case ElementType::I64:

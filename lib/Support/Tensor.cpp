@@ -23,25 +23,33 @@ namespace attentile {
 namespace {
 /// The binary formats, by what rounding needs.
 struct Format {
-  int mantissaBits; // stored
-  int minExponent;  // of the smallest normal number
-  int maxExponent;  // of the largest finite number
+  int mantissaBits;       // stored
+  int minExponent;        // of the smallest normal number
+  int maxExponent;        // of the largest finite number
+  double largest;         // the largest finite number
+  bool saturates = false; // what is larger becomes it, infinity too
 };
 } // namespace
 
 static Format formatOf(ElementType type) {
   switch (type) {
   case ElementType::F16:
-    return {10, -14, 15};
+    return {10, -14, 15, 65504};
   case ElementType::BF16:
-    return {7, -126, 127};
+    return {7, -126, 127, 0x1.FEp127};
+  case ElementType::F8E4M3:
+    return {3, -6, 8, 448, true};
+  case ElementType::F8E5M2:
+    return {2, -14, 15, 57344, true};
   default:
-    return {23, -126, 127};
+    return {23, -126, 127, std::numeric_limits<float>::max()};
   }
 }
 
 /// Rounds to nearest even in a narrower binary format, once.
 static double roundToFormat(double value, Format format) {
+  if (format.saturates && std::fabs(value) > format.largest)
+    return std::copysign(format.largest, value);
   auto bits = std::bit_cast<uint64_t>(value);
   int exponent = static_cast<int>(bits >> 52 & 0x7FF) - 1023;
   if (exponent >= format.minExponent && exponent < format.maxExponent) {
@@ -95,6 +103,29 @@ uint16_t toBF16(double value) {
   return bits >> 16 | (std::isnan(value) ? 0x40 : 0);
 }
 
+/// A byte of f8e4m3 or f8e5m2. The one has NaN where the other has infinity
+/// and, behind it, NaN; neither is made of a number.
+static uint8_t toF8(ElementType type, double value) {
+  Format format = formatOf(type);
+  if (std::isnan(value))
+    return (std::signbit(value) ? 0x80 : 0) |
+           (type == ElementType::F8E4M3 ? 0x7F : 0x7E);
+  uint16_t bits = encode(value, format); // its sign stands higher
+  return (bits & 0x7F) | (bits >> 8 & 0x80);
+}
+
+static double fromF8(ElementType type, uint8_t bits) {
+  if (type == ElementType::F8E5M2) // the upper half of f16
+    return fromF16(uint16_t(bits << 8));
+  if ((bits & 0x7F) == 0x7F)
+    return std::copysign(std::numeric_limits<double>::quiet_NaN(),
+                         bits & 0x80 ? -1.0 : 1.0);
+  int exponent = bits >> 3 & 15, digits = bits & 7;
+  double size =
+      exponent ? std::ldexp(8 + digits, exponent - 10) : std::ldexp(digits, -9);
+  return bits & 0x80 ? -size : size;
+}
+
 float fromF16(uint16_t bits) {
   uint32_t exponent = bits >> 10 & 31, digits = bits & 1023;
   uint32_t sign = uint32_t(bits & 0x8000) << 16;
@@ -127,7 +158,11 @@ double roundTo(ElementType type, double value) {
     return static_cast<float>(value);
   case ElementType::F16:
   case ElementType::BF16:
+  case ElementType::F8E4M3:
+  case ElementType::F8E5M2:
     return roundToFormat(value, formatOf(type));
+  case ElementType::I8:
+    return static_cast<double>(toInteger(value, INT8_MIN, INT8_MAX));
   case ElementType::I32:
     return static_cast<double>(toInteger(value, INT32_MIN, INT32_MAX));
   case ElementType::I64:
@@ -244,6 +279,9 @@ double HostTensor::readDouble(int64_t position) const {
     return fromF16(static_cast<const uint16_t *>(data)[position]);
   case ElementType::BF16:
     return fromBF16(static_cast<const uint16_t *>(data)[position]);
+  case ElementType::F8E4M3:
+  case ElementType::F8E5M2:
+    return fromF8(type, static_cast<const uint8_t *>(data)[position]);
   default:
     return static_cast<double>(readInt(position));
   }
@@ -251,6 +289,8 @@ double HostTensor::readDouble(int64_t position) const {
 
 int64_t HostTensor::readInt(int64_t position) const {
   switch (type) {
+  case ElementType::I8:
+    return static_cast<const int8_t *>(data)[position];
   case ElementType::I32:
     return static_cast<const int32_t *>(data)[position];
   case ElementType::I64:
@@ -273,6 +313,10 @@ void HostTensor::writeDouble(int64_t position, double value) {
   case ElementType::BF16:
     static_cast<uint16_t *>(data)[position] = toBF16(value);
     return;
+  case ElementType::F8E4M3:
+  case ElementType::F8E5M2:
+    static_cast<uint8_t *>(data)[position] = toF8(type, value);
+    return;
   case ElementType::Bool:
     static_cast<uint8_t *>(data)[position] = value != 0;
     return;
@@ -283,6 +327,10 @@ void HostTensor::writeDouble(int64_t position, double value) {
 
 void HostTensor::writeInt(int64_t position, int64_t value) {
   switch (type) {
+  case ElementType::I8:
+    static_cast<int8_t *>(data)[position] =
+        static_cast<int8_t>(std::clamp<int64_t>(value, INT8_MIN, INT8_MAX));
+    return;
   case ElementType::I32:
     static_cast<int32_t *>(data)[position] =
         static_cast<int32_t>(std::clamp<int64_t>(value, INT32_MIN, INT32_MAX));

@@ -7,6 +7,7 @@
 
 #include "ElementwiseInterpreter.h"
 #include "Tile/Tile.h"
+#include "attentile/Philox.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/bit.h"
@@ -131,6 +132,10 @@ const llvm::StringMap<Binary> &binaries() {
        [](double a, double b) { return double(int64_t(a) & int64_t(b)); }},
       {"arith.ori",
        [](double a, double b) { return double(int64_t(a) | int64_t(b)); }},
+      {"arith.shrui",
+       [](double a, double b) {
+         return double(uint64_t(int64_t(a)) >> int64_t(b));
+       }},
       {"arith.xori",
        [](double a, double b) { return double(int64_t(a) ^ int64_t(b)); }},
       {"math.powf", [](double a, double b) { return std::pow(a, b); }},
@@ -165,6 +170,11 @@ ElementFunction elementFunction(Operation *op) {
   if (isa<arith::BitcastOp>(op) && op->getResultTypes()[0].isF32())
     return [](Operands x, size_t) {
       return double(llvm::bit_cast<float>(int32_t(x[0])));
+    };
+  if (isa<attn::RandomOp>(op))
+    return [](Operands x, size_t) {
+      SmallVector<int64_t, 4> at(x.drop_front());
+      return double(randomBits(int64_t(x[0]), at));
     };
   if (isa<math::FmaOp>(op))
     return [](Operands x, size_t) { return std::fma(x[0], x[1], x[2]); };

@@ -90,6 +90,10 @@ const std::vector<Formula> &formulas() {
        o + "where(visible, softmax[n](s1), 0.0)" + v + l +
            "sum[n](where(visible, softmax[n](s1), 0.0));",
        1},
+      {"dropout",
+       p + o + "dropout(p, 0.5, 7)" + v + l +
+           "logsumexp[n](s) + sum[n](dropout(p, 0.5, 8) * W[b, n]);",
+       1},
       {"mask of a row",
        p + o + "where(m > 5, p, W[b, n])" + v + l +
            "sum[n](where(U[b, m] > 0.0, p, 0.5 * p));",

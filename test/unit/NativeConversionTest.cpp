@@ -117,6 +117,76 @@ TEST_P(NativeConversion, RoundsToNearestEven) {
   }
 }
 
+/// 8-bit floats, which programs in LLVM's types have as bytes.
+std::unique_ptr<NativeProgram> byteConversion(ElementType element,
+                                              unsigned lanes, bool isWidening) {
+  std::string type = element == ElementType::F8E4M3 ? "f8E4M3FN" : "f8E5M2";
+  auto of = [&](const std::string &element) {
+    return lanes == 1 ? element
+                      : "vector<" + std::to_string(lanes) + "x" + element + ">";
+  };
+  std::string widen = "%b = arith.bitcast %x : " + of("i8") + " to " +
+                      of(type) + "\n%y = arith.extf %b : " + of(type) + " to " +
+                      of("f32");
+  std::string round = "%b = arith.truncf %x : " + of("f32") + " to " +
+                      of(type) + "\n%y = arith.bitcast %b : " + of(type) +
+                      " to " + of("i8");
+  return isWidening
+             ? loadHandWritten(mapProgram(widen, "i8", "f32", lanes), "native")
+             : loadHandWritten(mapProgram(round, "f32", "i8", lanes), "native");
+}
+
+TEST(NativeConversion, EightBitFloats) {
+  for (ElementType type : {ElementType::F8E4M3, ElementType::F8E5M2})
+    for (unsigned lanes : {1, 8}) {
+      auto widens = byteConversion(type, lanes, true);
+      auto rounds = byteConversion(type, lanes, false);
+      ASSERT_TRUE(widens && rounds);
+      HostTensor bytes = HostTensor::allocate(ElementType::I8, {256});
+      HostTensor wide = HostTensor::allocate(ElementType::F32, {256});
+      HostTensor same = HostTensor::borrow(type, bytes.data, {256}, {1}, 0);
+      for (int i = 0; i < 256; ++i)
+        static_cast<uint8_t *>(bytes.data)[i] = uint8_t(i);
+      llvm::cantFail(widens->run({{bytes, wide}, {}}));
+      for (int i = 0; i < 256; ++i) {
+        double expected = same.readDouble(i), got = wide.readDouble(i);
+        ASSERT_TRUE(std::isnan(expected) ? std::isnan(got) : expected == got)
+            << nameOf(type) << " " << i << ": " << got;
+        ASSERT_TRUE(std::isnan(expected) ||
+                    std::signbit(expected) == std::signbit(got));
+      }
+      // Each number, and three points up to the next one or beyond the last.
+      std::vector<float> points;
+      for (int i = 0; i < 256; ++i) {
+        float low = wide.readDouble(i), high = wide.readDouble(i ^ 1);
+        float middle = low + (high - low) / 2;
+        for (float x : {low, middle, std::nextafter(middle, low),
+                        std::nextafter(middle, high), 3 * low, low / 1024})
+          points.push_back(x);
+      }
+      for (float x : {INFINITY, -INFINITY, NAN, 1e30f, -1e-30f, 65504.0f})
+        points.push_back(x);
+      while (points.size() % 8)
+        points.push_back(0);
+      int64_t count = int64_t(points.size());
+      HostTensor x =
+          HostTensor::borrow(ElementType::F32, points.data(), {count}, {1}, 0);
+      HostTensor y = HostTensor::allocate(ElementType::I8, {count});
+      HostTensor got = HostTensor::borrow(type, y.data, {count}, {1}, 0);
+      HostTensor library = HostTensor::allocate(type, {count});
+      llvm::cantFail(rounds->run({{x, y}, {}}));
+      for (int64_t i = 0; i < count; ++i) {
+        library.writeDouble(i, points[i]);
+        if (std::isnan(points[i]))
+          ASSERT_TRUE(std::isnan(got.readDouble(i)));
+        else
+          ASSERT_EQ(static_cast<uint8_t *>(y.data)[i],
+                    static_cast<uint8_t *>(library.data)[i])
+              << nameOf(type) << " " << points[i];
+      }
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     All, NativeConversion,
     ::testing::Values(Case{"bf16", ElementType::BF16, 8, "native"},

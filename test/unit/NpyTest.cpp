@@ -67,6 +67,10 @@ TEST(Npy, EveryTypeAndVersion) {
         Case{"<f2", ElementType::F16, bytesOf(0xc100, 2), -2.5},
         Case{"<V2", ElementType::BF16, bytesOf(0xc020, 2), -2.5},
         Case{"|V2", ElementType::BF16, bytesOf(0xc020, 2), -2.5},
+        Case{"<V1", ElementType::F8E4M3, bytesOf(0xc2, 1), -2.5},
+        Case{"|V1", ElementType::F8E4M3, bytesOf(0xc2, 1), -2.5},
+        Case{"<f1", ElementType::F8E5M2, bytesOf(0xc1, 1), -2.5},
+        Case{"|i1", ElementType::I8, bytesOf(0xf9, 1), -7},
         Case{"<i4", ElementType::I32, bytesOf(-7, 4), -7},
         Case{"<i8", ElementType::I64, bytesOf(-7, 8), -7},
         Case{"|b1", ElementType::Bool, bytesOf(2, 1), 1}})
@@ -113,6 +117,25 @@ TEST(Npy, BFloat16AsMLDtypesWritesIt) {
   EXPECT_NEAR(tensor->at({1, 2}), 1e-40, 1e-41);
 }
 
+/// Every pattern of both types, beside what the package that wrote them makes
+/// of it; see test/Inputs/float8.md.
+TEST(Npy, EightBitFloatsAsMLDtypesWritesThem) {
+  for (ElementType type : {ElementType::F8E4M3, ElementType::F8E5M2}) {
+    std::string name = std::string(ATTENTILE_TEST_INPUTS "/") + nameOf(type);
+    llvm::Expected<HostTensor> tensor = readNpy(name + ".npy");
+    ASSERT_TRUE(bool(tensor)) << llvm::toString(tensor.takeError());
+    llvm::Expected<HostTensor> values = readNpy(name + "-values.npy");
+    ASSERT_TRUE(bool(values)) << llvm::toString(values.takeError());
+    EXPECT_EQ(tensor->type, type);
+    ASSERT_EQ(tensor->size(), 256);
+    for (int64_t i = 0; i < 256; ++i) {
+      double got = tensor->at({i}), expected = values->at({i});
+      EXPECT_TRUE(std::isnan(got) ? std::isnan(expected) : got == expected)
+          << nameOf(type) << " " << i;
+    }
+  }
+}
+
 TEST(Npy, RefusesWithAReason) {
   std::string four(4, '\0');
   const std::pair<std::string, const char *> cases[] = {
@@ -149,10 +172,12 @@ TEST(Npy, RefusesWithAReason) {
       {file("{'descr': [('a', '<f4')]}", four),
        "expected elements of one type, got a structured type"},
       {file(dictionary("<f8", "(1,)"), four + four),
-       "expected elements of f4, f2, V2 (bfloat16), i4, i8 or b1, got '<f8'; "
+       "expected elements of f4, f2, V2 (bfloat16), V1 (float8_e4m3fn), f1 "
+       "(float8_e5m2), i1, i4, i8 or b1, got '<f8'; "
        "x.astype(numpy.float32) converts them"},
       {file(dictionary("|O", "(1,)"), four),
-       "expected elements of f4, f2, V2 (bfloat16), i4, i8 or b1, got '|O'"},
+       "expected elements of f4, f2, V2 (bfloat16), V1 (float8_e4m3fn), f1 "
+       "(float8_e5m2), i1, i4, i8 or b1, got '|O'"},
       {file(dictionary(">f4", "(1,)"), four),
        "expected little-endian elements, got '>f4'; "
        "x.astype(x.dtype.newbyteorder('<')) converts them"},
@@ -229,8 +254,9 @@ TEST(Npy, WritesWhatItReads) {
   llvm::SmallString<128> path = folder;
   llvm::sys::path::append(path, "x.npy");
   for (ElementType type :
-       {ElementType::F32, ElementType::F16, ElementType::BF16, ElementType::I32,
-        ElementType::I64, ElementType::Bool})
+       {ElementType::F32, ElementType::F16, ElementType::BF16,
+        ElementType::F8E4M3, ElementType::F8E5M2, ElementType::I8,
+        ElementType::I32, ElementType::I64, ElementType::Bool})
     for (const std::vector<int64_t> &sizes :
          {std::vector<int64_t>{}, {5}, {0}, {2, 3, 4}}) {
       HostTensor tensor = HostTensor::allocate(type, sizes);

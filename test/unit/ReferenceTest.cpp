@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ReferenceTesting.h"
+#include "attentile/Philox.h"
 
 using namespace attentile;
 
@@ -317,6 +318,37 @@ attn.kernel @k sizes(%N) indices(%n < N) ins(%X: f32[N])
   expectNear(w.values, {5, 5, 2, 5});
   EXPECT_EQ(w.bounds[0], 3); // 2 >= 2 may go either way
   EXPECT_EQ(w.bounds[1], 0);
+}
+
+/// Against the definition, by the words that Random123 publishes for counter
+/// and key 0, and for a counter and key of ones.
+TEST(Reference, RandomBits) {
+  using Words = std::array<uint32_t, 4>;
+  constexpr uint32_t ones = ~0u;
+  EXPECT_EQ(philox({0, 0, 0, 0}, {0, 0}),
+            (Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  EXPECT_EQ(philox({ones, ones, ones, ones}, {ones, ones}),
+            (Words{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
+  EXPECT_EQ(philox({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
+                   {0xa4093822, 0x299f31d0}),
+            (Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
+  ParsedKernel kernel(R"mlir(
+attn.kernel @k sizes(%N) indices(%n < N) ins(%X: f32[N], %seed: index)
+    outs(%Y: i32[N]) {
+  %bits = attn.random %seed at [%n] : index -> i32
+  %y = arith.index_cast %bits : i32 to index
+  attn.write %y to %Y[%n] : index, tensor<?xi32>
+})mlir");
+  int64_t seed = (int64_t(5) << 32) | 3;
+  ReferenceResult result =
+      kernel.evaluate({HostTensor::allocate(ElementType::F32, {70}),
+                       HostTensor::scalarInt(ElementType::I64, seed)});
+  for (int64_t j = 0; j < 70; ++j) {
+    Words words = philox({uint32_t(4 * (j / 32) + j % 8 / 2), 0, 0, 0}, {3, 5});
+    uint32_t word = words[j / 8 % 4];
+    EXPECT_EQ(result.outputs[0].values[j], j % 2 ? word >> 16 : word & 0xffff);
+    EXPECT_EQ(result.outputs[0].bounds[j], 0);
+  }
 }
 
 TEST(Reference, ConstraintsAndSizes) {

@@ -44,6 +44,47 @@ TEST(Tensor, RoundsToNearestEvenOnce) {
   EXPECT_EQ(toBF16(1.0039062500001), 0x3F81);
 }
 
+/// Every pattern comes back, the middle of two neighbours goes to the even one,
+/// and what is too large, infinity too, becomes the largest number.
+TEST(Tensor, EightBitFloatsSaturate) {
+  for (ElementType type : {ElementType::F8E4M3, ElementType::F8E5M2}) {
+    bool isE4M3 = type == ElementType::F8E4M3;
+    HostTensor x = HostTensor::allocate(type, {1});
+    auto &byte = *static_cast<uint8_t *>(x.data);
+    auto valueOf = [&](unsigned bits) {
+      byte = bits;
+      return x.readDouble(0);
+    };
+    auto bitsOf = [&](double value) -> unsigned {
+      x.writeDouble(0, value);
+      return byte;
+    };
+    unsigned largest = isE4M3 ? 0x7E : 0x7B;
+    EXPECT_EQ(valueOf(largest), isE4M3 ? 448 : 57344);
+    for (unsigned bits = 0; bits <= largest; ++bits)
+      for (double sign : {1.0, -1.0}) {
+        double low = sign * valueOf(bits), high = sign * valueOf(bits + 1);
+        unsigned at = bits | (sign < 0 ? 0x80 : 0);
+        EXPECT_EQ(bitsOf(low), at);
+        EXPECT_EQ(roundTo(type, low), low);
+        if (bits == largest)
+          continue;
+        double middle = (low + high) / 2;
+        EXPECT_EQ(bitsOf(middle), at + (bits & 1)) << middle;
+        EXPECT_EQ(bitsOf(std::nextafter(middle, high)), at + 1);
+        EXPECT_EQ(bitsOf(std::nextafter(middle, low)), at);
+        EXPECT_EQ(roundTo(type, middle), valueOf(bitsOf(middle)));
+      }
+    EXPECT_EQ(bitsOf(1e9), largest);
+    EXPECT_EQ(bitsOf(-INFINITY), largest | 0x80);
+    EXPECT_EQ(roundTo(type, -1e9), isE4M3 ? -448 : -57344);
+    EXPECT_TRUE(std::isnan(valueOf(bitsOf(NAN))));
+    EXPECT_TRUE(std::isnan(roundTo(type, NAN)));
+  }
+  EXPECT_EQ(halfUnit(ElementType::F8E4M3, 1), 1.0 / 16);
+  EXPECT_EQ(halfUnit(ElementType::F8E5M2, 0), std::ldexp(1, -17));
+}
+
 TEST(Tensor, HalfUnits) {
   EXPECT_EQ(halfUnit(ElementType::F32, 1), std::ldexp(1, -24));
   EXPECT_EQ(halfUnit(ElementType::BF16, -1.5), std::ldexp(1, -8));
@@ -57,6 +98,10 @@ TEST(Tensor, IntegersSaturate) {
   EXPECT_EQ(roundTo(ElementType::I32, -2.9), -2);
   EXPECT_EQ(roundTo(ElementType::I32, 1e30), INT32_MAX);
   EXPECT_EQ(roundTo(ElementType::I32, NAN), 0);
+  EXPECT_EQ(roundTo(ElementType::I8, 127.9), 127);
+  EXPECT_EQ(roundTo(ElementType::I8, -1e9), -128);
+  HostTensor byte = HostTensor::scalarInt(ElementType::I8, -300);
+  EXPECT_EQ(byte.readInt(0), -128);
   HostTensor scalar = HostTensor::scalarInt(ElementType::I32, 1LL << 40);
   EXPECT_EQ(scalar.intAt({}), INT32_MAX);
 }

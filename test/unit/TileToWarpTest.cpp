@@ -178,7 +178,8 @@ const char *const kExamples[] = {"01-attention",      "02-causal",
                                  "11-pair-bias",      "12-neighbourhood",
                                  "13-block-sparse",   "14-sigmoid",
                                  "15-differential",   "16-latent",
-                                 "17-rotary",         "18-attention-sink"};
+                                 "17-rotary",         "18-attention-sink",
+                                 "19-dropout",        "20-quantized-cache"};
 
 class Examples : public testing::TestWithParam<const char *> {};
 
@@ -227,7 +228,8 @@ TEST(TileToWarp, softCapsOfAllSizes) {
 TEST(Registers, sameAsFragments) {
   const std::string passes =
       ",warp-pipeline-copies,warp-allocate-shared,warp-unroll-fragments,cse,"
-      "warp-share-offsets,cse,warp-share-loads,cse,warp-hoist-loads,"
+      "warp-share-random,warp-share-offsets,cse,warp-share-loads,cse,warp-"
+      "hoist-loads,"
       "warp-narrow-indices";
   for (const char *example : kExamples) {
     expectSame({example, "bf16", 16, 32, "tile-sizes=m=64,n=32", "", passes});

@@ -64,6 +64,7 @@ private:
 
   // WarpRegisters.cpp: what happens in registers and between lanes.
   bool runElementwise(Operation *op);
+  bool runPhilox(attn::PhiloxOp op);
   /// The result's element e is element from[e] of the operand.
   bool permute(Value result, Value operand, ArrayRef<int64_t> from);
   bool runOp(vector::BroadcastOp op);

@@ -7,6 +7,7 @@
 
 #include "ElementwiseInterpreter.h"
 #include "WarpMachine.h"
+#include "attentile/Philox.h"
 #include <cmath>
 #include <cstring>
 
@@ -28,7 +29,31 @@ static double toTf32(double value, bool round) {
   return single;
 }
 
+/// The one operation of several results.
+bool Interpreter::runPhilox(attn::PhiloxOp op) {
+  std::array<Registers, 4> results;
+  for (Registers &result : results)
+    result = Registers(1, threads);
+  for (int t = 0; t < threads; ++t) {
+    auto word = [&](Value value) { // negative ones wrap
+      return uint32_t(int64_t(get(value).at(t, 0)));
+    };
+    std::array<uint32_t, 4> words =
+        philox({word(op.getC0()), word(op.getC1()), word(op.getC2()),
+                word(op.getC3())},
+               {word(op.getK0()), word(op.getK1())});
+    for (int i = 0; i < 4; ++i)
+      results[i].at(t, 0) = words[i];
+  }
+  for (int i = 0; i < 4; ++i)
+    if (!set(op->getResult(i), std::move(results[i])))
+      return false;
+  return true;
+}
+
 bool Interpreter::runElementwise(Operation *op) {
+  if (auto random = dyn_cast<attn::PhiloxOp>(op))
+    return runPhilox(random);
   ElementFunction function = elementFunction(op);
   if (op->getNumResults() != 1 || !function)
     return fail(op, "expected an operation that the interpreter knows, got " +
