@@ -74,6 +74,8 @@ def main():
             heads = named_in(example.read_text(), {"D": arguments.head_size, "E": arguments.head_size})
             if "Kr:" in example.read_text():
                 heads["R"] = 64
+            if "type C" in example.read_text():
+                heads["C"] = "i8"
             native = median(arguments.rounds, lambda: native_seconds(arguments.compiler, example, heads))
             line = f"{example.name:28} {native:8.2f}"
             if has_ptxas:

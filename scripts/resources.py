@@ -41,7 +41,8 @@ def draw(count, seed):
 def problems(compiler, case):
     """What is wrong with one case, as (kernel, text)."""
     example, kind, target, head = case
-    common = [str(example), f"--bind=D={head},E={head},T={kind}", f"--target={target}"]
+    cache = ",C=i8" if "type C" in example.read_text() else ""
+    common = [str(example), f"--bind=D={head},E={head},T={kind}{cache}", f"--target={target}"]
     with tempfile.TemporaryDirectory() as folder:
         cubin = pathlib.Path(folder) / "kernel.cubin"
         for arguments in (["compile", *common, "-o", str(cubin)], ["explain", *common, "--json", f"--sizes={SIZES}"]):

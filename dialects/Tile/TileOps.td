@@ -15,7 +15,8 @@ class Tile_Op<string mnemonic, list<Trait> traits = []> : Op<Tile_Dialect, mnemo
 
 def Tile_Tile : Type<CPred<"::attentile::tile::isTile($_self)">, "tile (a static tensor with named axes)",
                      "::mlir::RankedTensorType">;
-def Tile_ScalarOrTile : AnyTypeOf<[F32, F16, BF16, Index, AnySignlessInteger, Tile_Tile]>;
+def Tile_ScalarOrTile : AnyTypeOf<[F32, F16, BF16, F8E4M3FN, F8E5M2, Index, AnySignlessInteger,
+    Tile_Tile]>;
 def Tile_Index : AnyTypeOf<[Index, Tile_Tile], "index or a tile of index">;
 
 def Tile_ProgramOp : Tile_Op<"program", [

@@ -57,10 +57,11 @@ LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (shape.empty() || llvm::any_of(shape, [](int64_t n) { return n <= 0; }))
     return emitError() << "expected a buffer of at least one dimension, each "
                           "of at least 1";
-  if (!element.isF32() && !element.isF16() && !element.isBF16() &&
+  bool isFloat8 = isa<Float8E4M3FNType, Float8E5M2Type>(element);
+  if (!element.isF32() && !element.isF16() && !element.isBF16() && !isFloat8 &&
       !element.isIndex() && !element.isSignlessInteger())
-    return emitError() << "expected a buffer of f32, f16, bf16, index or "
-                          "integers, got "
+    return emitError() << "expected a buffer of f32, f16, bf16, f8E4M3FN, "
+                          "f8E5M2, index or integers, got "
                        << element;
   auto shared = dyn_cast<tile::SharedAttr>(layout);
   if (!shared)

@@ -11,8 +11,9 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 
 class Warp_Op<string mnemonic, list<Trait> traits = []> : Op<Warp_Dialect, mnemonic, traits>;
 
-def Warp_Scalar : AnyTypeOf<[F32, F16, BF16, Index, AnySignlessInteger]>;
-def Warp_Fragment : FixedVectorOfRankAndType<[1], [F32, F16, BF16, Index, AnySignlessInteger]>;
+def Warp_Scalar : AnyTypeOf<[F32, F16, BF16, F8E4M3FN, F8E5M2, Index, AnySignlessInteger]>;
+def Warp_Fragment : FixedVectorOfRankAndType<[1], [F32, F16, BF16, F8E4M3FN, F8E5M2, Index,
+    AnySignlessInteger]>;
 def Warp_ScalarOrFragment : AnyTypeOf<[Warp_Scalar, Warp_Fragment]>;
 
 //===----------------------------------------------------------------------===//

@@ -226,6 +226,8 @@ private:
                        SourceRange range);
   const TypedExpr *product(AxisSet axes, const TypedExpr *operand,
                            SourceRange range, unsigned budget);
+  const TypedExpr *byteProduct(AxisSet axes, const TypedExpr *operand,
+                               SourceRange range, unsigned budget);
   const TypedExpr *distribute(AxisSet axes,
                               llvm::ArrayRef<const TypedExpr *> factors,
                               SourceRange range, unsigned budget);

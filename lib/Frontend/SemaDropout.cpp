@@ -65,6 +65,7 @@ bool Sema::constrainRate(const TypedExpr *rate, const Expr &written,
     return false;
   std::optional<bool> known = evaluateCondition(*valid, kernel);
   if (known && !*known) {
+    // [L2.18]
     error(scope, written.range,
           "expected a rate of at least 0 and below 1, got another one")
         .note("it is the share of elements that become 0; the others are "
@@ -95,6 +96,7 @@ const TypedExpr *Sema::dropout(const Expr &expr, const Scope &scope,
     if (value->axes >> i & 1)
       indices.push_back(i);
   if (indices.empty() || indices.size() > 4) {
+    // [L2.18]
     error(scope, expr.args[0]->range,
           "expected a value with one to four axes under 'dropout', got " +
               Twine(indices.size()))
@@ -103,6 +105,7 @@ const TypedExpr *Sema::dropout(const Expr &expr, const Scope &scope,
     return nullptr;
   }
   if (!isOfScalars(rate)) {
+    // [L2.18]
     error(scope, writtenRate.range,
           "expected a rate of sizes and scalars, got one that depends on an "
           "index variable or a tensor")
@@ -110,6 +113,7 @@ const TypedExpr *Sema::dropout(const Expr &expr, const Scope &scope,
     return nullptr;
   }
   if (seed->type != ValueType::Int || seed->axes) {
+    // [L2.18]
     error(scope, writtenSeed.range,
           seed->type == ValueType::Int
               ? Twine("expected one seed, got one that depends on an index "

@@ -168,9 +168,52 @@ const TypedExpr *Sema::distribute(AxisSet bound,
   return nullptr;
 }
 
+/// A sum of products of 8-bit integers as a matrix product of floats, exact as
+/// long as it stays below 2^23: of 512 terms. Null if it is none.
+const TypedExpr *Sema::byteProduct(AxisSet bound, const TypedExpr *operand,
+                                   SourceRange range, unsigned budget) {
+  Factors factors;
+  if (!flatten(operand, factors) || factors.size() != 2)
+    return nullptr;
+  int64_t terms = 1;
+  for (auto [i, index] : llvm::enumerate(kernel.indices))
+    if (bound >> i & 1) {
+      std::optional<int64_t> extent = kernel.evaluate(*index.extent);
+      if (!extent || *extent > 512)
+        return nullptr;
+      terms *= *extent;
+      if (terms > 512)
+        return nullptr;
+    }
+  for (const TypedExpr *&factor : factors) {
+    if (factor->op != TypedExpr::Read ||
+        kernel.ins[factor->id].type != ElementType::I8)
+      return nullptr;
+    factor = toFloat(factor);
+    if (!factor)
+      return nullptr;
+  }
+  const TypedExpr *multiplied = multiply(factors, range);
+  const TypedExpr *sum =
+      multiplied ? product(bound, multiplied, range, budget) : nullptr;
+  if (!sum)
+    return nullptr;
+  // To the nearest, as the bound of a float's sum counts roundings.
+  const TypedExpr *half = make(TypedExpr::Add, ValueType::Float, range,
+                               {sum, floatConst(0.5, range)});
+  TypedExpr whole{};
+  whole.op = TypedExpr::ToInt;
+  whole.type = ValueType::Int;
+  whole.element = ElementType::I32;
+  whole.range = range;
+  return node(whole, make(TypedExpr::Floor, ValueType::Float, range, half));
+}
+
 /// The sum as matrix products, or null if it is none.
 const TypedExpr *Sema::product(AxisSet bound, const TypedExpr *operand,
                                SourceRange range, unsigned budget) {
+  if (budget != 0 && operand->type == ValueType::Int)
+    return byteProduct(bound, operand, range, budget);
   Factors factors;
   if (budget == 0 || operand->type != ValueType::Float ||
       !flatten(operand, factors))

@@ -38,6 +38,9 @@ static constexpr int64_t kRegistersPerBound = 3, kRegistersPerLoad = 18,
 static constexpr int64_t kMostAtOnce = 264, kRegistersAtOnce = 24;
 /// Words of random calls on their way to the elements that they decide on.
 static constexpr int64_t kRegistersPerRandom = 24;
+/// Packets of 8-bit numbers that are converted between two barriers: integers
+/// take two operations each, floats some ten.
+static constexpr int64_t kRegistersOfBytes = 68, kRegistersOfFloat8 = 72;
 /// Accumulators of a thread above which their columns go over two warps, and
 /// the same where each factor is the sum of two; see tile-partition-warps.
 static constexpr int64_t kMostAccumulators = 128, kMostSplit = 64;
@@ -175,6 +178,15 @@ int64_t GpuModel::countSoftmaxes(Value factor, const attn::Axes &over) {
   return std::max<int64_t>(count, 1);
 }
 
+/// The read of 8-bit numbers that a factor is the conversion of, or null.
+static attn::ReadOp readOfBytes(Value factor) {
+  Operation *op = factor.getDefiningOp();
+  if (!isa_and_nonnull<arith::SIToFPOp, arith::ExtFOp>(op))
+    return {};
+  auto read = op->getOperand(0).getDefiningOp<attn::ReadOp>();
+  return read && bytesOf(read.getType()) == 1 ? read : attn::ReadOp();
+}
+
 void GpuModel::addFactor(Value factor, bool isLeft, int64_t bytes) {
   attn::Axes own = axes.of(factor);
   own.reset(steps);
@@ -184,6 +196,16 @@ void GpuModel::addFactor(Value factor, bool isLeft, int64_t bytes) {
   bool isLoaded = read && bytesOf(factor.getType()) == bytes;
   if (!known.insert(factor).second)
     return;
+  // Bytes wait beside the factor that they are converted to.
+  if (attn::ReadOp bytesRead = readOfBytes(factor)) {
+    known.insert(bytesRead);
+    if (looped.any())
+      bytesRegisters =
+          std::max(bytesRegisters, isa<FloatType>(bytesRead.getType())
+                                       ? kRegistersOfFloat8
+                                       : kRegistersOfBytes);
+    factors.push_back({own, 1, looped.any()});
+  }
   if (isLoaded || !isLeft)
     factors.push_back({own, bytes, looped.any() && isLoaded});
   if (isLoaded && isLeft && looped.none())
@@ -266,6 +288,7 @@ GpuUse GpuModel::use(const llvm::DenseMap<Value, int64_t> &sizes,
       count(rounded) / std::max<int64_t>(rowBlocks, 1) + rows +
       kOtherRegisters + (atOnce ? kRegistersAtOnce : 0) +
       kRegistersPerDiagonals * diagonals + kRegistersPerRandom * randoms +
+      bytesRegisters +
       rowBlocks * (2 * rowValues + kRegistersPerLoad * loads +
                    kRegistersPerBound * std::max<int64_t>(bounds - 1, 0)) +
       (tanhs > 0 ? kRegistersPerTanh : 0) + kRegistersPerQuotient * quotients +

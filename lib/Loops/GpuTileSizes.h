@@ -82,6 +82,7 @@ private:
   int64_t rowValues = 0;         ///< registers for each row
   llvm::SmallVector<Held> columnValues;
   int64_t randoms = 0;                  ///< values of random bits
+  int64_t bytesRegisters = 0;           ///< of 8-bit factors in a loop
   llvm::SmallVector<mlir::Value> order; ///< tile, loop, whole axes
   llvm::SmallVector<Held> accumulators, scores, rounded, lefts, others;
   llvm::SmallVector<Shared> factors;

@@ -60,6 +60,7 @@ private:
   LogicalResult assignIf(scf::IfOp branch);
   LogicalResult assignElementwise(Operation *op);
   void assignLoad(tile::LoadOp load);
+  void unpackBytes(tile::LoadOp load);
   void gatherPackets(tile::StoreOp store);
   LogicalResult assignDot(tile::DotOp dot);
 
@@ -284,27 +285,6 @@ LogicalResult Assignment::assignElementwise(Operation *op) {
 // Loads and products
 //===----------------------------------------------------------------------===//
 
-/// Rows of `columns` elements, eight of them in a lane: 16 bytes of a 16-bit
-/// type, and a row's lanes side by side. Null where lanes or rows do not
-/// divide.
-static tile::FragmentAttr packetLayout(MLIRContext *context, int64_t rows,
-                                       int64_t columns, int64_t warps) {
-  constexpr int64_t packet = 8, lanes = tile::Layout::kLanes;
-  int64_t across = columns / packet;
-  if (columns % packet || across > lanes || lanes % across)
-    return {};
-  int64_t down = lanes / across;
-  if (rows % (down * warps))
-    return {};
-  tile::Layout::Digits row = {
-      {down, tile::Unit::Lane, across},
-      {rows / (down * warps), tile::Unit::Register, packet},
-      {warps, tile::Unit::Warp, 1}};
-  tile::Layout::Digits column = {{packet, tile::Unit::Register, 1},
-                                 {across, tile::Unit::Lane, 1}};
-  return tile::FragmentAttr::get(context, tile::Layout({row, column}));
-}
-
 /// An accumulator's lane has two neighbours of a row: 4 bytes of a 16-bit
 /// output, an eighth of what memory writes at once. So the lanes of a row
 /// exchange until each has 16 bytes.
@@ -319,8 +299,8 @@ void Assignment::gatherPackets(tile::StoreOp store) {
       tile::getAxes(last.getType()).front() != tile::getAxes(type).back())
     return;
   tile::FragmentAttr packets =
-      packetLayout(store.getContext(), type.getDimSize(0), type.getDimSize(1),
-                   warps.getCount());
+      NaturalLayouts::packets(store.getContext(), type.getDimSize(0),
+                              type.getDimSize(1), warps.getCount());
   if (!packets)
     return;
   OpBuilder builder(store);
@@ -346,6 +326,39 @@ bool isWindow(tile::LoadOp load) {
   return true;
 }
 
+/// Whether 8-bit numbers are loaded for products alone, which they enter as
+/// wider ones.
+static bool isBytesOfFactor(tile::LoadOp load) {
+  Type element = tile::getElementType(load.getType());
+  if (!tile::isTile(load.getType()) || element.isIndex() ||
+      element.isInteger(1) || element.getIntOrFloatBitWidth() != 8)
+    return false;
+  return llvm::all_of(load->getUsers(), [](Operation *user) {
+    return isa<arith::SIToFPOp, arith::ExtFOp>(user) &&
+           llvm::all_of(user->getUsers(), [&](Operation *next) {
+             auto dot = dyn_cast<tile::DotOp>(next);
+             return dot && dot.getAcc() != user->getResult(0);
+           });
+  });
+}
+
+/// Bytes are copied as they are; then every thread takes its part, eight at a
+/// time, which is converted once.
+void Assignment::unpackBytes(tile::LoadOp load) {
+  RankedTensorType type = tileType(load.getResult());
+  tile::FragmentAttr packets;
+  if (type.getRank() == 2)
+    packets = NaturalLayouts::packets(load.getContext(), type.getDimSize(0),
+                                      type.getDimSize(1), warps.getCount());
+  OpBuilder builder(load->getContext());
+  builder.setInsertionPointAfter(load);
+  auto parts = tile::ConvertLayoutOp::create(
+      builder, load.getLoc(),
+      tile::withLayout(type, packets ? packets : natural.get(type)),
+      load.getResult());
+  load.getResult().replaceAllUsesExcept(parts, parts);
+}
+
 /// To shared memory if a product takes what is loaded as it is.
 void Assignment::assignLoad(tile::LoadOp load) {
   if (!tile::isTile(load.getType()))
@@ -355,8 +368,11 @@ void Assignment::assignLoad(tile::LoadOp load) {
     auto dot = dyn_cast<tile::DotOp>(user);
     return dot && dot.getProduct() == tile::getElementType(result.getType());
   });
-  if (isFactor && isWindow(load)) {
+  bool isBytes = isBytesOfFactor(load);
+  if ((isFactor || isBytes) && isWindow(load)) {
     setLayout(result, NaturalLayouts::shared(tileType(result)));
+    if (isBytes)
+      unpackBytes(load);
     return; // the copy takes the indices' first elements
   }
   setLayout(result, natural.get(tileType(result)));
@@ -371,7 +387,9 @@ FailureOr<Value> Assignment::round(tile::DotOp dot, Value factor) {
   if (!element.isF32())
     return dot.emitOpError("expected factors of ")
            << dot.getProduct() << " or f32, got " << factor.getType();
-  factor = inNatural(factor);
+  // Where it was computed: bytes are rounded in the layout they came in.
+  if (!tile::getFragment(factor.getType()))
+    factor = inNatural(factor);
   OpBuilder builder(dot);
   return Value(arith::TruncFOp::create(
       builder, dot.getLoc(),

@@ -173,6 +173,71 @@ Value WarpEmitter::loadMatrices(Value buffer, RankedTensorType type) {
   return {};
 }
 
+/// Where a tile that goes to shared memory comes from there, through operations
+/// of one operand: its bytes are converted on the way. Null if it does not, or
+/// if a copy in between may overwrite them.
+static tile::ConvertLayoutOp findSource(tile::ConvertLayoutOp convert) {
+  Value value = convert.getOperand();
+  if (!tile::getShared(convert.getType()))
+    return {};
+  for (Operation *op = value.getDefiningOp();
+       op && op->getBlock() == convert->getBlock();
+       op = value.getDefiningOp()) {
+    auto source = dyn_cast<tile::ConvertLayoutOp>(op);
+    if (source && tile::getShared(source.getOperand().getType())) {
+      bool stays = value != convert.getOperand();
+      for (Operation *next = op; next != convert; next = next->getNextNode())
+        stays &= !isa<tile::LoadOp>(next) && next->getNumRegions() == 0;
+      return stays ? source : tile::ConvertLayoutOp();
+    }
+    if (source || op->getNumOperands() != 1 || op->getNumResults() != 1 ||
+        !OpTrait::hasElementwiseMappableTraits(op))
+      return {};
+    value = op->getOperand(0);
+  }
+  return {};
+}
+
+/// Packet by packet, so that no thread holds all of its part: what the
+/// operations on the way have made of the whole is not used.
+void WarpEmitter::repack(tile::ConvertLayoutOp convert,
+                         tile::ConvertLayoutOp source, Value buffer) {
+  RankedTensorType from = convert.getOperand().getType();
+  Type narrow = source.getType().getElementType();
+  tile::Layout layout = tile::getFragment(from).getLayout();
+  SmallVector<Operation *> way;
+  for (Value value = convert.getOperand(); value != source.getResult();
+       value = way.back()->getOperand(0))
+    way.push_back(value.getDefiningOp());
+  SmallVector<Value> first;
+  for (unsigned axis = 0; axis < layout.rank(); ++axis)
+    first.push_back(threadPart(layout, axis));
+  Value holder = isFirstHolder(layout);
+  int64_t count =
+      std::min(packetOf(layout, warp::getElementBytes(narrow)),
+               packetOf(layout, warp::getElementBytes(from.getElementType())));
+  Value bytes = get(source.getOperand());
+  forEachPacket(layout, count, [&](int64_t, ArrayRef<int64_t> position) {
+    SmallVector<Value> indices;
+    for (auto [part, relative] : llvm::zip_equal(first, position))
+      indices.push_back(offset(part, relative));
+    auto packetOfType = [&](Type element) -> Type {
+      return count == 1 ? element : VectorType::get({count}, element);
+    };
+    Value packet = warp::LoadSharedOp::create(
+        builder, loc, packetOfType(narrow), bytes, indices);
+    for (Operation *op : llvm::reverse(way)) {
+      IRMapping operand;
+      operand.map(op->getOperand(0), packet);
+      Operation *made = builder.clone(*op, operand);
+      packet = made->getResult(0);
+      packet.setType(
+          packetOfType(tile::getElementType(op->getResult(0).getType())));
+    }
+    warp::StoreSharedOp::create(builder, loc, packet, buffer, indices, holder);
+  });
+}
+
 LogicalResult WarpEmitter::emitConvert(tile::ConvertLayoutOp convert) {
   RankedTensorType from = convert.getOperand().getType();
   RankedTensorType to = convert.getType();
@@ -202,7 +267,10 @@ LogicalResult WarpEmitter::emitConvert(tile::ConvertLayoutOp convert) {
                      : makeBuffer(from.getShape(), from.getElementType());
   if (isInLoop())
     warp::BarrierOp::create(builder, loc); // all have read what was there
-  storeToShared(operand, from, buffer);
+  if (tile::ConvertLayoutOp source = findSource(convert))
+    repack(convert, source, buffer);
+  else
+    storeToShared(operand, from, buffer);
   warp::BarrierOp::create(builder, loc); // all have written
   set(convert, tile::getShared(to) ? buffer : loadFromShared(buffer, to));
   return success();

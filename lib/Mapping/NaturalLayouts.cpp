@@ -70,6 +70,24 @@ tile::FragmentAttr NaturalLayouts::get(RankedTensorType type) const {
   return tile::FragmentAttr::get(context, Layout(digits));
 }
 
+tile::FragmentAttr NaturalLayouts::packets(MLIRContext *context, int64_t rows,
+                                           int64_t columns, int64_t warps) {
+  constexpr int64_t packet = 8, lanes = tile::Layout::kLanes;
+  int64_t across = columns / packet;
+  if (columns % packet || across > lanes || lanes % across)
+    return {};
+  int64_t down = lanes / across;
+  if (rows % (down * warps))
+    return {};
+  tile::Layout::Digits row = {
+      {down, tile::Unit::Lane, across},
+      {rows / (down * warps), tile::Unit::Register, packet},
+      {warps, tile::Unit::Warp, 1}};
+  tile::Layout::Digits column = {{packet, tile::Unit::Register, 1},
+                                 {across, tile::Unit::Lane, 1}};
+  return tile::FragmentAttr::get(context, tile::Layout({row, column}));
+}
+
 tile::SharedAttr NaturalLayouts::shared(RankedTensorType type) {
   return tile::SharedAttr::get(
       type.getContext(),

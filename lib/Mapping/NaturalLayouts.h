@@ -15,8 +15,8 @@ namespace attentile {
 /// One layout for each set of axes, such that what has fewer lies as a slice of
 /// what has more. A tile over the kernel's rows and a column axis lies as
 /// matrix instructions accumulate it; further axes are registers. A tile of two
-/// axes without the rows (a right factor that is computed) has its first axis of
-/// whole blocks spread over all warps: of it alone no slice is natural.
+/// axes without the rows (a right factor that is computed) has its first axis
+/// of whole blocks spread over all warps: of it alone no slice is natural.
 class NaturalLayouts {
 public:
   NaturalLayouts(const KernelAxes &axes, tile::WarpsAttr warps)
@@ -29,6 +29,12 @@ public:
 
   /// Where matrix instructions and copies meet no bank conflict.
   static tile::SharedAttr shared(mlir::RankedTensorType type);
+
+  /// Rows of `columns` elements, eight of them in a lane: 16 bytes of a 16-bit
+  /// type, and a row's lanes side by side. Null where lanes or rows do not
+  /// divide.
+  static tile::FragmentAttr packets(mlir::MLIRContext *context, int64_t rows,
+                                    int64_t columns, int64_t warps);
 
 private:
   int64_t warpsOf(mlir::StringAttr column) const;

@@ -89,6 +89,8 @@ private:
 
   // EmitShared.cpp: registers and shared memory.
   mlir::LogicalResult emitConvert(tile::ConvertLayoutOp convert);
+  void repack(tile::ConvertLayoutOp convert, tile::ConvertLayoutOp source,
+              mlir::Value buffer);
   void storeToShared(mlir::Value vector, mlir::RankedTensorType type,
                      mlir::Value buffer);
   mlir::Value loadFromShared(mlir::Value buffer, mlir::RankedTensorType type);

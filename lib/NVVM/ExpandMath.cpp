@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Does: replaces exp, log, log2, tanh, pow, sin and cos on f32 scalars, and
-// conversions from bf16.
+// conversions from bf16, 8-bit integers, and from and to 8-bit floats.
 // Expects: registers, no fragments.
 // Leaves: exp2, which is one instruction, and what the instruction set rounds
 //   correctly: sqrt, fma, floor and its kin.
@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "attentile/ExpandMath.h"
+#include "attentile/Float8.h"
 #include "attentile/NVVM/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -184,6 +185,24 @@ struct ExpandExtF : OpRewritePattern<arith::ExtFOp> {
   }
 };
 
+/// An integer of 8 bits takes the place of the last digits of 2^23, which is
+/// subtracted: conversions are four times as slow as these two.
+struct ExpandByteToFloat : OpRewritePattern<arith::SIToFPOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::SIToFPOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.getIn().getType().isInteger(8) || !op.getType().isF32())
+      return failure();
+    Lanes m(rewriter, op.getLoc(), op.getType(), /*fused=*/true);
+    Value wide = arith::ExtUIOp::create(rewriter, op.getLoc(), m.integerType(),
+                                        op.getIn());
+    // With the sign bit turned round it is the number plus 128.
+    Value digits = m.xorInt(wide, m.i(0x4B000080));
+    rewriter.replaceOp(op, m.sub(m.fromBits(digits), m.f(0x1p23 + 128)));
+    return success();
+  }
+};
+
 struct NVVMExpandMath : impl::NVVMExpandMathBase<NVVMExpandMath> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
@@ -195,6 +214,8 @@ struct NVVMExpandMath : impl::NVVMExpandMathBase<NVVMExpandMath> {
              ExpandUnary<math::TanhOp, native::expandTanhByReciprocal>,
              ExpandPowF, ExpandExtF, ExpandTrig<math::SinOp, native::expandSin>,
              ExpandTrig<math::CosOp, native::expandCos>>(context);
+    patterns.add<ExpandByteToFloat>(context);
+    populateExpandFloat8Patterns(patterns);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
 };

@@ -188,7 +188,7 @@ static void lowerChunks(KernelLowering &k, warp::CopyAsyncOp op) {
   Emitter e(b, op.getLoc());
   const TensorAccess &tensor = k.tensors.find(op.getTensor())->second;
   warp::BufferType buffer = op.getBuffer().getType();
-  Type element = buffer.getElementType();
+  Type element = memoryType(buffer.getElementType());
   int64_t bytes = warp::getElementBytes(element), chunk = 16 / bytes;
   bool hasRows = buffer.getRank() == 2;
   tile::SharedLayout layout = warp::getSharedLayout(buffer);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelLowering.h"
+#include "attentile/Float8.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
@@ -64,7 +65,7 @@ Type memoryType(Type element) {
   MLIRContext *context = element.getContext();
   if (element.isIndex())
     return IntegerType::get(context, 64);
-  if (element.isInteger(1))
+  if (element.isInteger(1) || isFloat8(element))
     return IntegerType::get(context, 8);
   return element;
 }

@@ -57,11 +57,12 @@ static int64_t takeConstant(const Emitter &e, Value &index, int64_t unit) {
   return constant.getSExtValue();
 }
 
-/// The address that a thread loads from. Constants stand last, where they
-/// become part of the instruction.
-static Value loadAddress(KernelLowering &k, const Emitter &e,
-                         warp::LoadSharedOp load, SmallVector<Value> indices) {
-  warp::BufferType type = load.getBuffer().getType();
+/// The address that a thread loads from or stores to. Constants stand last,
+/// where they become part of the instruction.
+template <typename Op>
+static Value accessAddress(KernelLowering &k, const Emitter &e, Op access,
+                           SmallVector<Value> indices) {
+  warp::BufferType type = access.getBuffer().getType();
   int64_t bytes = warp::getElementBytes(type.getElementType());
   int64_t constant = 0;
   if (type.getRank() == 2) {
@@ -71,12 +72,12 @@ static Value loadAddress(KernelLowering &k, const Emitter &e,
     if (layout.period == 1)
       constant += takeConstant(e, indices.back(), 1);
   }
-  Value base = k.buffers.lookup(load.getBuffer());
-  AddressKey key = {load.getBuffer().getAsOpaquePointer(),
+  Value base = k.buffers.lookup(access.getBuffer());
+  AddressKey key = {access.getBuffer().getAsOpaquePointer(),
                     indices.front().getAsOpaquePointer(),
                     indices.back().getAsOpaquePointer()};
   Value start =
-      keepInLoop(k, e, load, key, sharedAddress(e, base, type, indices));
+      keepInLoop(k, e, access, key, sharedAddress(e, base, type, indices));
   return e.add(start, e.i32(constant * bytes));
 }
 
@@ -112,7 +113,7 @@ void lowerSharedMemory(KernelLowering &k, Operation *op) {
     return;
   }
   if (auto load = dyn_cast<warp::LoadSharedOp>(op)) {
-    Value address = loadAddress(k, e, load, in32(e, load.getIndices()));
+    Value address = accessAddress(k, e, load, in32(e, load.getIndices()));
     SmallVector<Type> types = wordTypes(load.getType());
     Type whole =
         types.size() == 1
@@ -135,9 +136,7 @@ void lowerSharedMemory(KernelLowering &k, Operation *op) {
     return;
   }
   auto store = cast<warp::StoreSharedOp>(op);
-  Value address =
-      sharedAddress(e, k.buffers.lookup(store.getBuffer()),
-                    store.getBuffer().getType(), in32(e, store.getIndices()));
+  Value address = accessAddress(k, e, store, in32(e, store.getIndices()));
   SmallVector<Value> words =
       toWords(b, op->getLoc(), store.getValue().getType(),
               splitRegisters(b, op->getLoc(), store.getValue()));

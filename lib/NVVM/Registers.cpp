@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Registers.h"
+#include "attentile/Float8.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
@@ -74,6 +75,8 @@ static SmallVector<Value> toIntegers(OpBuilder &b, Location loc, Type element,
       result.push_back(arith::IndexCastOp::create(b, loc, integer, value));
     else if (element.isInteger(1))
       result.push_back(arith::ExtUIOp::create(b, loc, integer, value));
+    else if (isFloat8(element)) // none of LLVM's types
+      result.push_back(arith::BitcastOp::create(b, loc, integer, value));
     else if (value.getType() != integer)
       result.push_back(LLVM::BitcastOp::create(b, loc, integer, value));
     else
@@ -143,6 +146,8 @@ static Value fromInteger(OpBuilder &b, Location loc, Type element,
   }
   if (integer.getType() == element)
     return integer;
+  if (isFloat8(element))
+    return arith::BitcastOp::create(b, loc, element, integer);
   return LLVM::BitcastOp::create(b, loc, element, integer);
 }
 

@@ -17,8 +17,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "PointEmitter.h"
-#include "attentile/Native/Random.h"
-#include "attentile/Philox.h"
 #include <numeric>
 
 using namespace mlir;
@@ -159,7 +157,8 @@ private:
   /// throughout, which is everywhere but in the last tile, and with them.
   void emitNest(const Nest &nest) {
     if (nest.spans)
-      return emitSpans(group.roots[nest.roots.front()], nest.loops);
+      return emitRandomSpans(k, *point, group.roots[nest.roots.front()],
+                             nest.loops);
     llvm::SetVector<Value> rows, conditions;
     for (unsigned i : nest.roots) {
       const Root &root = group.roots[i];
@@ -218,83 +217,6 @@ private:
       remember(*root, values.take_front(point->getParts()));
       values = values.drop_front(point->getParts());
     }
-  }
-
-  /// Random bits, of which four calls give a row's 32: for each stretch of
-  /// elements that lies in one span and each call, the words that it needs.
-  void emitSpans(const Root &root, ArrayRef<AxisLoop> loops) {
-    auto [axis, together] = k.plan.getSpans(root.value);
-    auto loop = [&](int64_t size, int64_t step) {
-      auto made =
-          scf::ForOp::create(b, loc, k.index(0), k.index(size), k.index(step));
-      b.setInsertionPointToStart(made.getBody());
-      return made;
-    };
-    OpBuilder::InsertionGuard guard(b);
-    int64_t size = 0;
-    unsigned depth = 0;
-    for (AxisLoop other : loops) {
-      if (other.axis == axis) {
-        size = other.size;
-        continue;
-      }
-      auto around = loop(other.size, 1);
-      point->push(other.axis, around.getInductionVar(), around);
-      ++depth;
-    }
-    auto stretches = loop(size, together);
-    auto calls = loop(4, 1);
-    Value stretch = stretches.getInductionVar(), call = calls.getInductionVar();
-    point->push(axis, stretch, stretches);
-    emitCall(root, axis, call, together);
-    for (++depth; depth > 0; --depth)
-      point->pop();
-  }
-
-  void emitCall(const Root &root, Axis axis, Value call, int64_t together) {
-    auto random = root.value.getDefiningOp<attn::RandomOp>();
-    Value first = point->get(random.getIndices().back()).base;
-    Value span = k.index(kRandomSpan);
-    Value within = arith::RemUIOp::create(b, loc, first, span);
-    Value counter = k.add(
-        k.mul(arith::DivUIOp::create(b, loc, first, span), k.index(4)), call);
-    unsigned parts = point->getParts();
-    SmallVector<SmallVector<Value, 4>> words; // of each part
-    for (unsigned part = 0; part < parts; ++part) {
-      SmallVector<Value, 4> indices;
-      for (Value index : random.getIndices().drop_back())
-        indices.push_back(point->word(point->get(index), part));
-      Value key = point->get(random.getSeed()).base;
-      std::array<Value, 2> keys = native::keyWords(b, loc, key);
-      for (Value &half : keys)
-        half = point->word(point->uniform(half), part);
-      words.push_back(native::makeCall(
-          b, loc, indices, point->word(point->uniform(counter), part), keys));
-      // A stretch in the middle of a span: its words move up.
-      for (int64_t by : {2, 1}) {
-        if (8 * by < together)
-          break;
-        Value half = arith::AndIOp::create(b, loc, within, k.index(8 * by));
-        Value moves = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne,
-                                            half, k.index(0));
-        if (together < int64_t(kRandomSpan))
-          for (int64_t i = 0; i + by < 4; ++i)
-            words[part][i] = arith::SelectOp::create(
-                b, loc, moves, words[part][i + by], words[part][i]);
-      }
-    }
-    Value pair = k.add(point->position(axis), k.mul(call, k.index(2)));
-    for (int64_t word = 0; word < together / 8; ++word)
-      for (unsigned half : {0, 1}) {
-        Lanes bits;
-        for (unsigned part = 0; part < parts; ++part)
-          bits.parts.push_back(native::halfOf(b, loc, words[part][word], half));
-        if (!group.vector)
-          bits = point->uniform(bits.parts.front());
-        point->push(axis, k.add(pair, k.index(8 * word + half)), nullptr);
-        point->store(root.buffer, bits, b.getI32Type());
-        point->pop();
-      }
   }
 
   /// The type that a reduction runs in.

@@ -35,6 +35,15 @@ Format formatOf(Type type) {
   return {2, 15, 0x7B, 0x7E};
 }
 
+/// The bytes of 8-bit floats; those that they were made of, if any were.
+Value bytesOf(const Lanes &m, Value x) {
+  Type byte = m.withElement(m.builder.getI8Type());
+  auto made = x.getDefiningOp<arith::BitcastOp>();
+  if (made && made.getIn().getType() == byte)
+    return made.getIn();
+  return arith::BitcastOp::create(m.builder, m.loc, byte, x);
+}
+
 /// The fraction and exponent move to their places in f32 and the bias is
 /// corrected by an addition; subnormals, whose leading bit is not implied, by a
 /// subtraction of floats (F. Giesen's half_to_float).
@@ -48,8 +57,7 @@ struct ExtendFloat8 : OpRewritePattern<arith::ExtFOp> {
     Location loc = op.getLoc();
     Format format = formatOf(from);
     Lanes m(rewriter, loc, op.getType(), false);
-    Value byte = arith::BitcastOp::create(
-        rewriter, loc, m.withElement(rewriter.getI8Type()), op.getIn());
+    Value byte = bytesOf(m, op.getIn());
     Value wide = arith::ExtUIOp::create(rewriter, loc, m.integerType(), byte);
     Value sign = m.shiftLeft(m.andInt(wide, m.i(0x80)), 24);
     Value size = m.andInt(wide, m.i(0x7F));

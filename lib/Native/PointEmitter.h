@@ -119,6 +119,10 @@ private:
   llvm::SmallVector<Level> levels;
 };
 
+/// A nest of its own for random bits (KernelPlan::getSpans), into their buffer.
+void emitRandomSpans(KernelEmitter &kernel, PointEmitter &point,
+                     const Root &root, llvm::ArrayRef<AxisLoop> loops);
+
 } // namespace attentile::native
 
 #endif

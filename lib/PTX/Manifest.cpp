@@ -55,6 +55,10 @@ StringRef typeName(Type type) {
     return "f16";
   if (type.isBF16())
     return "bf16";
+  if (isa<Float8E4M3FNType>(type))
+    return "f8e4m3";
+  if (isa<Float8E5M2Type>(type))
+    return "f8e5m2";
   if (type.isInteger(1))
     return "bool";
   if (type.isInteger(8))

@@ -205,7 +205,8 @@ TEST(Check, EveryExampleRuns) {
         "10-packed-documents.attn", "11-pair-bias.attn",
         "12-neighbourhood.attn", "13-block-sparse.attn", "14-sigmoid.attn",
         "15-differential.attn", "16-latent.attn", "17-rotary.attn",
-        "18-attention-sink.attn"}) {
+        "18-attention-sink.attn", "19-dropout.attn",
+        "20-quantized-cache.attn"}) {
     Check check(example);
     check.bindings.add("T=f32,D=16,E=32", check.diagnostics);
     std::vector<PassCheck> checks = check.run();

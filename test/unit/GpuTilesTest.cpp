@@ -142,6 +142,8 @@ TEST_P(GpuTiles, EveryHeadSizeFits) {
         MLIRContext context;
         std::string bind =
             "D=" + std::to_string(d) + ",E=" + std::to_string(e) + ",T=" + type;
+        if (StringRef(path).contains("cache"))
+          bind += ",C=i8";
         std::string what =
             std::string(GetParam()) + " " + bind + " " + limits.target;
         auto module = readKernel(context, path, bind);

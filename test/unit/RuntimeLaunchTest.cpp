@@ -149,6 +149,12 @@ TEST_F(Launch, RefusesWrongHeads) {
                "expected 4 inputs and outputs of 'example', got 3");
   given.tensors[0].type = ATTENTILE_F16;
   expectRefused("'Q': expected type bf16, got f16");
+  given.tensors[0].type = ATTENTILE_F8E4M3;
+  expectRefused("'Q': expected type bf16, got f8e4m3");
+  given.tensors[0].type = ATTENTILE_F8E5M2;
+  expectRefused("'Q': expected type bf16, got f8e5m2");
+  given.tensors[0].type = ATTENTILE_I8;
+  expectRefused("'Q': expected type bf16, got i8");
   given.tensors[0].type = static_cast<attentile_type>(77);
   expectRefused("'Q': expected type bf16, got no type");
   given.tensors[0].type = ATTENTILE_BF16;

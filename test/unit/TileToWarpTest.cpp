@@ -59,6 +59,7 @@ struct KernelCase {
   bool growing = false;
   std::string decisions = ""; // options of tile-to-warp
   std::string skipping = "";
+  std::string cache = "i8"; // of the quantized cache
 };
 
 std::string readExample(llvm::StringRef name) {
@@ -86,6 +87,8 @@ TileFile compile(const KernelCase &run) {
   // Of latent attention: the rotary part of a head.
   if (text.find("Kr:") != std::string::npos)
     bound.push_back("R=16");
+  if (text.find("type C") != std::string::npos)
+    bound.push_back("C=" + run.cache);
   TileFile file = TileFile::fromSource(text, bound, run.schedule);
   EXPECT_TRUE(file);
   std::string passes =
@@ -158,6 +161,9 @@ void expectSame(const KernelCase &run) {
   ASSERT_TRUE(interpretWarps(file.program(), got));
   // What P and the output lose in 16 bits; in f32, what three products leave.
   std::string type = run.type;
+  // Computed factors beside 8-bit ones are rounded to bf16.
+  if (readExample(run.example).find("type C") != std::string::npos)
+    type = "bf16";
   double bound = type == "bf16" ? 6e-3 : type == "f16" ? 8e-4 : 2e-5;
   attn::SignatureOpInterface head = file.program();
   for (BlockArgument out : head.getOutArgs()) {
@@ -291,6 +297,18 @@ TEST(TileToWarp, standardAttention) {
     run.schedule = "standard";
     expectSame(run);
   }
+}
+
+/// Bytes are copied, converted once and multiplied as bf16 or, beside f32
+/// queries, as f32; with odd sizes element by element.
+TEST(TileToWarp, eightBitNumbers) {
+  for (const char *cache : {"i8", "f8e4m3", "f8e5m2"})
+    for (const char *type : {"bf16", "f16", "f32"})
+      for (int64_t size : {16, 64, 80}) {
+        KernelCase run{"20-quantized-cache", type, size, size};
+        run.cache = cache;
+        expectSame(run);
+      }
 }
 
 /// Tiles as a target's table has them: padded heads, columns over two warps,

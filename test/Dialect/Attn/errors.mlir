@@ -166,3 +166,11 @@ attn.kernel @workspace_rank sizes(%M) indices(%m < M) ins() outs(%Y: f32[M]) {
   shapes = [], extents = [affine_map<() -> (4, 4)>]}> ({
 ^bb0(%m: index):
 }) : () -> ()
+
+// -----
+
+func.func @random_indices(%seed: index, %i: index) -> i32 {
+  // expected-error @below {{expected one to four indices, got 5}}
+  %bits = attn.random %seed at [%i, %i, %i, %i, %i] : index -> i32
+  return %bits : i32
+}

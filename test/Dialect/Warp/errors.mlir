@@ -17,7 +17,7 @@ func.func private @pitch(!warp.buffer<64x128xbf16, #tile.shared<pitch = 64, chun
 
 // -----
 
-// expected-error @below {{expected a buffer of f32, f16, bf16, index or integers, got 'f64'}}
+// expected-error @below {{expected a buffer of f32, f16, bf16, f8E4M3FN, f8E5M2, index or integers, got 'f64'}}
 func.func private @element(!warp.buffer<64xf64, #tile.shared<pitch = 64, chunk = 2>>)
 
 // -----

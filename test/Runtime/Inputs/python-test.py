@@ -63,6 +63,33 @@ expect(message(lambda: copy.prepare(1)), "expected a kernel for sm_80 (Fake GPU 
 
 expect(message(lambda: copy(numpy.zeros(3, numpy.float32), out=y)),
        "'X': expected an array on a GPU, got one on DLPack device type 1")
+
+
+class DLPack:
+    """An array of one type by DLPack, as JAX would give it."""
+
+    def __init__(self, code, bits, array):
+        shape = (ctypes.c_int64 * 1)(array.view.size)
+        self.tensor = attentile._arrays._DLTensor(
+            array.__cuda_array_interface__["data"][0], (2, 0), 1, (code, bits, 1), shape, None, 0)
+        self.keep = array, shape
+
+    def __dlpack_device__(self):
+        return 2, 0
+
+    def __dlpack__(self, stream):
+        make = ctypes.pythonapi.PyCapsule_New
+        make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        return make(ctypes.addressof(self.tensor), b"dltensor", None)
+
+
+for code, bits, name in ((0, 8, "i8"), (10, 8, "f8e4m3"), (12, 8, "f8e5m2"), (4, 16, "bf16"), (2, 32, "f32")):
+    array = attentile._arrays.describe(DLPack(code, bits, y), "X", 0)
+    expect((array.type, array.bytes()), (name, 7 * bits // 8))
+expect(message(lambda: copy(DLPack(10, 8, Array(values)), out=y)), "'X': expected type f32, got f8e4m3")
+expect(message(lambda: copy(DLPack(12, 8, Array(values)), out=y)), "'X': expected type f32, got f8e5m2")
+expect(message(lambda: copy(DLPack(7, 8, Array(values)), out=y)),
+       "'X': expected a type that kernels know, got DLPack type (7, 8)")
 expect(message(lambda: copy("text", out=y)),
        "'X': expected an array with DLPack or __cuda_array_interface__, got str")
 expect(message(lambda: copy(Array(numpy.zeros(6)), out=y)), "'Y': expected size 6 in dimension 0 (N of 'X'), got 7")
