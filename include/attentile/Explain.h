@@ -20,6 +20,16 @@
 
 namespace attentile {
 
+/// Which blocks the tiles of one head (the first) compute, by the rows that a
+/// program has and the blocks of the axis that it loops over.
+struct BlockMap {
+  enum Block : uint8_t { Skipped, Full, Masked };
+  std::string rowAxis, columnAxis;
+  int64_t rowTile = 1, columnTile = 1;
+  /// By rows, all of the same length; empty where nothing is looped over.
+  std::vector<std::vector<uint8_t>> blocks;
+};
+
 /// What one grid does, all its programs together.
 struct GridFigures {
   std::string name;
@@ -39,6 +49,7 @@ struct GridFigures {
   /// Of a block of threads on a GPU, as the warp level has it: `registers` of a
   /// thread, predicted. 0 elsewhere.
   int64_t threads = 0, registers = 0, sharedBytes = 0;
+  BlockMap map;
 };
 
 /// The figures of every grid, in the order in which they run. `values`: every

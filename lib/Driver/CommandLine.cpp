@@ -134,7 +134,7 @@ static constexpr char kExplainOverview[] =
   the least time and what sets it.
 
   attentile explain causal.attn --bind D=128,E=128,T=bf16 \
-    --sizes B=1,H=16,G=16,M=4096,N=4096
+    --sizes B=1,H=16,G=16,M=4096,N=4096 --html=causal.html
 )";
 
 static int runMain(int argc, char **argv) {
@@ -203,6 +203,9 @@ static int explainMain(int argc, char **argv) {
     return exitWrongCall;
   options.sizes.assign(flags.sizes.begin(), flags.sizes.end());
   options.json = flags.json;
+  options.html = flags.html;
+  if (options.json && !options.html.empty())
+    return wrongCall("expected one of --json and --html, got both");
   options.multiprocessors = flags.multiprocessors;
   return explainCommand(options);
 }

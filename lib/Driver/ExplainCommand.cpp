@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ExplainReport.h"
 #include "GpuCompiler.h"
 #include "Session.h"
-#include "attentile/Explain.h"
 #include "attentile/NVVM/Passes.h"
 #include "attentile/NVVM/RegisterPressure.h"
-#include "llvm/Support/Format.h"
+#include "attentile/WriteFile.h"
 #include "llvm/Support/JSON.h"
 
 using namespace mlir;
@@ -18,89 +18,18 @@ using namespace mlir;
 namespace attentile {
 namespace {
 
-/// The figures of a program and those of the same without fusion, skipping and
-/// guard: one entry a grid.
-struct Explained {
-  std::vector<GridFigures> grids, unfused;
-  const Machine *machine = nullptr; ///< of a GPU target
-  int64_t multiprocessors = 0;
-};
-
-/// 1234567 as "1.23 M": three digits and a unit's prefix.
-std::string amount(double number) {
-  static constexpr const char *prefixes[] = {"", " k", " M", " G", " T", " P"};
-  size_t prefix = 0;
-  for (; std::abs(number) >= 1000 && prefix + 1 < std::size(prefixes); ++prefix)
-    number /= 1000;
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  if (prefix == 0 && number == std::floor(number))
-    os << int64_t(number);
-  else
-    os << llvm::format("%.3g", number) << prefixes[prefix];
-  return text;
-}
-
-double sum(llvm::ArrayRef<GridFigures> grids, double GridFigures::*member) {
-  double total = 0;
-  for (const GridFigures &grid : grids)
-    total += grid.*member;
-  return total;
-}
-
-double traffic(llvm::ArrayRef<GridFigures> grids) {
-  return sum(grids, &GridFigures::readBytes) +
-         sum(grids, &GridFigures::writtenBytes);
-}
-
 void printGrid(llvm::raw_ostream &os, const GridFigures &grid,
                const Explained &explained) {
-  auto line = [&](const char *what) -> llvm::raw_ostream & {
-    return os << llvm::left_justify(what, 22);
-  };
   os << grid.name << '\n';
-  line("  tiles");
-  llvm::interleave(
-      grid.tiles, os,
-      [&](const auto &tile) { os << tile.first << ' ' << tile.second; }, ", ");
-  os << '\n';
-  line("  programs") << amount(grid.programs) << '\n';
-  line("  blocks") << amount(grid.blocks) << " of " << amount(grid.totalBlocks)
-                   << ", " << amount(grid.maskedBlocks)
-                   << " of them evaluate a mask\n";
-  line("  matrix products") << amount(grid.flops) << "FLOP\n";
-  line("  exponentials") << amount(grid.exponentials) << '\n';
-  line("  asked of the cache") << amount(grid.readBytes) << "B read, "
-                               << amount(grid.writtenBytes) << "B written\n";
-  line("  at least of memory") << amount(grid.leastBytes) << "B\n";
-  if (grid.leastBytes > 0)
-    line("  intensity") << llvm::format("%.0f", grid.flops / grid.leastBytes)
-                        << " FLOP a byte of memory\n";
-  if (grid.threads != 0) {
-    const Machine *machine = explained.machine;
-    Occupancy occupancy =
-        occupancyOf(grid, *machine, explained.multiprocessors);
-    line("  a block takes") << grid.threads << " threads of " << grid.registers
-                            << " registers (predicted), " << grid.sharedBytes
-                            << " bytes of shared memory\n";
-    line("  at a time") << occupancy.blocks << " on a multiprocessor, for its "
-                        << occupancy.limit << "; "
-                        << llvm::format("%.3g", occupancy.waves) << " waves on "
-                        << explained.multiprocessors << '\n';
-    Bound bound = boundOf(grid, *machine);
-    line("  least time") << llvm::format("%.3g", bound.seconds * 1e3)
-                         << " ms on " << machine->name << ", set by "
-                         << bound.limit << '\n';
-  }
+  for (const auto &[name, text] : describe(grid, explained))
+    os << llvm::left_justify("  " + name, 22) << text << '\n';
 }
 
 void printText(llvm::raw_ostream &os, const Explained &explained) {
   for (const GridFigures &grid : explained.grids)
     printGrid(os, grid, explained);
-  double ours = traffic(explained.grids), theirs = traffic(explained.unfused);
-  if (ours > 0)
-    os << "unfused, every block: " << amount(theirs) << "B asked of the cache, "
-       << llvm::format("%.3g", theirs / ours) << " times as many\n";
+  if (std::string line = compareUnfused(explained); !line.empty())
+    os << line << '\n';
 }
 
 llvm::json::Object toJSON(const GridFigures &grid, const Explained &explained) {
@@ -240,7 +169,13 @@ int explainCommand(const ExplainCommandOptions &options) {
     explained.multiprocessors = options.multiprocessors
                                     ? options.multiprocessors
                                     : explained.machine->multiprocessors;
-  if (options.json)
+  if (!options.html.empty()) {
+    llvm::Error error = writeFile(options.html, [&](llvm::raw_ostream &os) {
+      printHtml(os, kernel->name, session.sourceText(), explained);
+    });
+    if (error)
+      return wrongCall(llvm::toString(std::move(error)));
+  } else if (options.json)
     printJSON(llvm::outs(), explained);
   else
     printText(llvm::outs(), explained);

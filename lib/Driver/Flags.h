@@ -133,6 +133,11 @@ struct ExplainFlags : CommonFlags {
       cl::desc("The sizes, and scalars of masks, to count for"),
       cl::cat(category)};
   cl::opt<bool> json{"json", cl::desc("Print JSON"), cl::cat(category)};
+  cl::opt<std::string> html{
+      "html", cl::value_desc("FILE"),
+      cl::desc("Write a page with the figures, the source and a picture of the "
+               "blocks instead; - is standard output"),
+      cl::cat(category)};
   cl::opt<unsigned> multiprocessors{
       "multiprocessors", cl::value_desc("N"), cl::init(0),
       cl::desc(

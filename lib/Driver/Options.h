@@ -82,6 +82,7 @@ struct CheckCommandOptions : CommonOptions {
 struct ExplainCommandOptions : CommonOptions {
   std::vector<std::string> sizes; ///< each as M=4096; what --bind leaves open
   bool json = false;
+  std::string html;             ///< a file for the page; empty: none
   unsigned multiprocessors = 0; ///< of the GPU; 0: those of the usual one
 };
 

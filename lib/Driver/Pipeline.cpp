@@ -56,8 +56,7 @@ static constexpr llvm::StringRef kOnRequest[] = {
 llvm::ArrayRef<llvm::StringRef> optimizingPasses() { return kOptimizing; }
 
 bool PipelineOptions::isEnabled(llvm::StringRef flag) const {
-  bool isDefault = (forGpu || !llvm::is_contained(kOnlyForGpu, flag)) &&
-                   !llvm::is_contained(kOnRequest, flag);
+  bool isDefault = forGpu || !llvm::is_contained(kOnlyForGpu, flag);
   return !llvm::is_contained(disabledPasses, flag) &&
          (isDefault || llvm::is_contained(enabledPasses, flag));
 }
@@ -162,8 +161,12 @@ static void buildLoopStage(OpPassManager &pm, const PipelineOptions &options) {
     simplify(pm, options);
   }
   // After those: of loops that are still chained the order stays.
-  if (options.isEnabled("tile-descend-blocks"))
-    pm.addPass(createTileDescendBlocks());
+  if (options.isEnabled("tile-descend-blocks")) {
+    TileDescendBlocksOptions order;
+    order.all =
+        llvm::is_contained(options.enabledPasses, "tile-descend-blocks");
+    pm.addPass(createTileDescendBlocks(order));
+  }
   // One or the other: a head's tiles in one program have no order to choose.
   // Before invariants move: what all tiles of a head share leaves the new loop.
   if (options.programPerHead)

@@ -44,6 +44,8 @@ private:
   llvm::Error program(double times);
   llvm::Error block(Block &block, double times);
   llvm::Error loop(scf::ForOp loop, double times);
+  void visit(scf::ForOp loop, int64_t block, bool masked);
+  void finishMap();
   bool takesOtherSide(Block &body);
   double elementsInside(ValueRange indices, Value tensor);
   int64_t extentOf(Value tensor, unsigned dimension);
@@ -55,6 +57,9 @@ private:
   tile::KernelOp kernel;
   ScalarValues &scalars;
   GridFigures figures;
+  /// Of the map, while one of the first head's programs is walked.
+  std::optional<int64_t> mapRow;
+  int64_t mapColumns = 0;
   llvm::SetVector<Value> touched;
   llvm::MapVector<StringAttr, int64_t> tiles;
 };
@@ -135,6 +140,42 @@ bool Counter::takesOtherSide(Block &body) {
   });
 }
 
+/// Notes a block in the map.
+void Counter::visit(scf::ForOp loop, int64_t block, bool masked) {
+  StringRef axis = loop->getAttrOfType<StringAttr>("tile.axis").getValue();
+  if (!mapRow ||
+      (!figures.map.columnAxis.empty() && figures.map.columnAxis != axis))
+    return;
+  figures.map.columnAxis = axis.str();
+  auto &rows = figures.map.blocks;
+  if (int64_t(rows.size()) <= *mapRow)
+    rows.resize(*mapRow + 1);
+  std::vector<uint8_t> &row = rows[*mapRow];
+  if (int64_t(row.size()) <= block)
+    row.resize(block + 1, BlockMap::Skipped);
+  row[block] =
+      std::max<uint8_t>(row[block], masked ? BlockMap::Masked : BlockMap::Full);
+}
+
+/// Names of the map's axes, rows of one length.
+void Counter::finishMap() {
+  BlockMap &map = figures.map;
+  if (map.columnAxis.empty())
+    return;
+  for (auto [axis, size] : tiles)
+    if (axis.getValue() == map.columnAxis)
+      map.columnTile = size;
+  if (!tiles.empty()) {
+    map.rowAxis = tiles.front().first.str();
+    map.rowTile = tiles.front().second;
+  }
+  size_t columns = mapColumns;
+  for (const std::vector<uint8_t> &row : map.blocks)
+    columns = std::max(columns, row.size());
+  for (std::vector<uint8_t> &row : map.blocks)
+    row.resize(columns, BlockMap::Skipped);
+}
+
 llvm::Error Counter::loop(scf::ForOp loop, double times) {
   int64_t bounds[3];
   Value values[3] = {loop.getLowerBound(), loop.getUpperBound(),
@@ -147,12 +188,13 @@ llvm::Error Counter::loop(scf::ForOp loop, double times) {
   }
   auto [from, to, step] = bounds;
   int64_t count = to > from ? llvm::divideCeil(to - from, step) : 0;
-  bool mixed = false;
+  bool mixed = false, masked = false, counted = false;
   // A loop without results goes over programs or outputs: no reduction's
   // blocks.
   if (loop->hasAttr("tile.axis") && loop.getNumResults() > 0) {
     auto blocks = loop->getAttrOfType<tile::BlockClassAttr>("tile.blocks");
-    bool masked = blocks && blocks.getValue() == tile::BlockClass::Partial;
+    counted = true;
+    masked = blocks && blocks.getValue() == tile::BlockClass::Partial;
     mixed = blocks && blocks.getValue() == tile::BlockClass::Mixed;
     figures.blocks += times * count;
     figures.maskedBlocks += masked ? times * count : 0;
@@ -160,13 +202,23 @@ llvm::Error Counter::loop(scf::ForOp loop, double times) {
     bool first = llvm::none_of(loop.getInits(), [](Value init) {
       return init.getDefiningOp<scf::ForOp>();
     });
-    if (std::optional<int64_t> extent = extentOfLoop(loop); extent && first)
-      figures.totalBlocks += times * llvm::divideCeil(*extent, step);
+    if (std::optional<int64_t> extent = extentOfLoop(loop)) {
+      figures.totalBlocks +=
+          first ? times * llvm::divideCeil(*extent, step) : 0;
+      mapColumns =
+          std::max<int64_t>(mapColumns, llvm::divideCeil(*extent, step));
+    }
   }
+  // Of a head's tiles one after the other each is a row.
+  bool isOverRows = loop->hasAttr("tile.axis") && !counted && mapRow;
   for (int64_t i = from; i < to; i += step) {
     scalars.set(loop.getInductionVar(), i);
-    if (mixed && takesOtherSide(*loop.getBody()))
-      figures.maskedBlocks += times;
+    bool isMasked = mixed && takesOtherSide(*loop.getBody());
+    figures.maskedBlocks += isMasked ? times : 0;
+    if (counted)
+      visit(loop, i / step, masked || isMasked);
+    if (isOverRows)
+      mapRow = (i - from) / step;
     if (llvm::Error error = block(*loop.getBody(), times))
       return error;
   }
@@ -257,9 +309,16 @@ llvm::Expected<GridFigures> Counter::run() {
     cells *= count;
   for (int64_t cell = 0; cell < cells; ++cell) {
     int64_t rest = cell;
+    mapRow = 0;
     for (auto [id, count] : walked) {
-      scalars.set(id, rest % count);
+      int64_t coordinate = rest % count;
+      scalars.set(id, coordinate);
       rest /= count;
+      // The tiles of rows are the last coordinate.
+      if (id == walked.back().first && mapRow)
+        mapRow = coordinate;
+      else if (coordinate != 0)
+        mapRow.reset();
     }
     if (llvm::Error error = block(kernel.getBody().front(), times))
       return error;
@@ -274,6 +333,7 @@ llvm::Expected<GridFigures> Counter::run() {
   }
   for (auto [axis, size] : tiles)
     figures.tiles.push_back({axis.str(), size});
+  finishMap();
   return figures;
 }
 

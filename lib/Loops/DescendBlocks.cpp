@@ -6,22 +6,26 @@
 //===----------------------------------------------------------------------===//
 //
 // Does: marks loops that reduce an axis to go over its blocks from the last to
-// the first. Expects: loops classified by tile-skip-masked-blocks. Leaves:
+// the first, where a float is made of the position; with `all` every loop.
+// Expects: loops classified by tile-skip-masked-blocks. Leaves:
 // `tile.descending`, which tile-to-warp follows. Does not handle: loops that go
 // on where another one ends, whose order is that of the axis.
 //
 //===----------------------------------------------------------------------===//
 //
 // The order of a reduction's blocks is free, and tile-skip-masked-blocks has
-// asked that all that a loop carries be one. Where a mask hides later keys, as
-// a causal one does, the last blocks are those that evaluate it: first in the
-// loop, they find the references while the step is the classical one anyway.
-// And scores that grow with the position, as with ALiBi, are greatest there, so
-// that tile-guard-softmax needs no new reference from block to block.
+// asked that all that a loop carries be one. Scores with a term for the
+// position, as ALiBi's, are as a rule made to favour what is near, which under
+// a causal mask comes last: taken first, it has the greatest scores, and
+// tile-guard-softmax needs no new reference from block to block. Without such a
+// term the order of the axis is a little faster (docs/performance.md).
 //
 
 #include "Tile/Tile.h"
 #include "attentile/Loops/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace attentile {
 #define GEN_PASS_DEF_TILEDESCENDBLOCKS
@@ -45,11 +49,29 @@ bool isChained(scf::ForOp loop) {
          llvm::any_of(loop->getUsers(), isLoop);
 }
 
+/// Whether a float is made of the loop's position.
+bool usesPosition(scf::ForOp loop) {
+  llvm::SetVector<Value> indices;
+  indices.insert(loop.getInductionVar());
+  for (size_t i = 0; i < indices.size(); ++i)
+    for (Operation *user : indices[i].getUsers()) {
+      if (isa<arith::SIToFPOp, arith::UIToFPOp>(user))
+        return true;
+      for (Value result : user->getResults())
+        if (getElementTypeOrSelf(result).isIntOrIndex() &&
+            loop->isProperAncestor(user))
+          indices.insert(result);
+    }
+  return false;
+}
+
 struct TileDescendBlocks : impl::TileDescendBlocksBase<TileDescendBlocks> {
+  using TileDescendBlocksBase::TileDescendBlocksBase;
+
   void runOnOperation() override {
-    getOperation()->walk([](scf::ForOp loop) {
+    getOperation()->walk([&](scf::ForOp loop) {
       if (loop->hasAttr("tile.axis") && loop->hasAttr("tile.blocks") &&
-          !isChained(loop))
+          !isChained(loop) && (all || usesPosition(loop)))
         loop->setAttr("tile.descending", UnitAttr::get(loop.getContext()));
     });
   }

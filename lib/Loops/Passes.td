@@ -438,9 +438,10 @@ def TileDescendBlocks : Pass<"tile-descend-blocks"> {
   let summary = "a reduction's blocks from the last to the first";
   let description = [{
     The order in which a reduction takes its blocks is free. From the last to
-    the first, masked blocks of a causal kernel come at the loop's start, and
-    the greatest scores of ALiBi, after which references stay. The pass marks
-    the loops; tile-to-warp counts their index from the end.
+    the first, the greatest scores of ALiBi come at the loop's start, after
+    which references stay. The pass marks loops in which a float is made of the
+    position, with `all` every loop; tile-to-warp counts their index from the
+    end.
 
     ```mlir
     // before                                      // after
@@ -448,6 +449,9 @@ def TileDescendBlocks : Pass<"tile-descend-blocks"> {
       {tile.axis = "n", tile.blocks = ...}           {tile.axis = "n", tile.blocks = ..., tile.descending}
     ```
   }];
+  let options = [
+    Option<"all", "all", "bool", /*default=*/"false", "every loop over a reduction's blocks">
+  ];
 }
 
 def TileOrderPrograms : Pass<"tile-order-programs"> {

@@ -109,10 +109,16 @@ static Value descend(OpBuilder &before, scf::ForOp loop) {
       before, loc, arith::SubIOp::create(before, loc, length, one), zero);
   Value whole = arith::MulIOp::create(
       before, loc, arith::DivUIOp::create(before, loc, behind, step), step);
+  // Where the loop runs at all this is a position of the axis, which
+  // warp-narrow-indices cannot tell from the bounds' formulas.
+  Value most =
+      arith::ConstantIndexOp::create(before, loc, INT32_MAX - (1 << 15));
   Value last = arith::AddIOp::create(before, loc, from, whole);
+  last = arith::MinSIOp::create(
+      before, loc, arith::MaxSIOp::create(before, loc, last, zero), most);
   OpBuilder body = OpBuilder::atBlockBegin(loop.getBody());
   Value done = loop.getInductionVar();
-  // At least 0, as warp-narrow-indices can tell then.
+  // At least 0, likewise.
   if (getConstantIntValue(from) != 0)
     done = arith::MaxSIOp::create(
         body, loc, arith::SubIOp::create(body, loc, done, from), zero);

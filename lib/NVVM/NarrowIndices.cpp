@@ -334,21 +334,8 @@ void boundLoop(scf::ForOp loop) {
   Value most =
       arith::ConstantIndexOp::create(builder, loc, INT32_MAX - (1 << 15));
   Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
-  SmallVector<OpOperand *> bounds = {&loop.getLowerBoundMutable(),
-                                     &loop.getUpperBoundMutable()};
-  // Where it descends: the last position, less what the index has come.
-  SmallVector<Value> come = {loop.getInductionVar()};
-  for (size_t i = 0; i < come.size() && loop->hasAttr("tile.descending"); ++i)
-    for (Operation *user : come[i].getUsers()) {
-      if (!isa<arith::SubIOp, arith::MaxSIOp>(user) ||
-          !loop->isProperAncestor(user))
-        continue;
-      if (user->getOperand(0) == come[i])
-        come.push_back(user->getResult(0));
-      else if (loop.isDefinedOutsideOfLoop(user->getOperand(0)))
-        bounds.push_back(&user->getOpOperand(0));
-    }
-  for (OpOperand *bound : bounds)
+  for (OpOperand *bound :
+       {&loop.getLowerBoundMutable(), &loop.getUpperBoundMutable()})
     bound->set(arith::MinSIOp::create(
         builder, loc, arith::MaxSIOp::create(builder, loc, bound->get(), zero),
         most));

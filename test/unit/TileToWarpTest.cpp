@@ -207,7 +207,7 @@ TEST_P(Examples, descending) {
   for (const char *type : {"bf16", "f32"}) {
     KernelCase run{GetParam(), type, 16, 32, "tile-sizes=m=64,n=16"};
     run.guard = true;
-    run.loops = ",tile-descend-blocks";
+    run.loops = ",tile-descend-blocks{all}";
     expectSame(run);
   }
 }
@@ -237,10 +237,16 @@ TEST(Registers, sameAsFragments) {
       "warp-share-random,warp-share-offsets,cse,warp-share-loads,cse,warp-"
       "hoist-loads,"
       "warp-narrow-indices";
-  for (const char *example : kExamples) {
-    expectSame({example, "bf16", 16, 32, "tile-sizes=m=64,n=32", "", passes});
-    expectSame({example, "f32", 16, 32, "tile-sizes=m=128,n=16", "", passes});
-  }
+  for (const char *example : kExamples)
+    for (const char *order : {"", ",tile-descend-blocks{all}"}) {
+      KernelCase run{example, "bf16", 16, 32, "tile-sizes=m=64,n=32", "",
+                     passes};
+      run.loops = order;
+      expectSame(run);
+      run.type = "f32";
+      run.tiles = "tile-sizes=m=128,n=16";
+      expectSame(run);
+    }
 }
 
 /// A bias that starts the scores' product, with the guard and without it.
@@ -401,7 +407,7 @@ TEST(PipelineCopies, stages) {
                      std::string(",warp-pipeline-copies{stages=") + stages +
                          "},warp-allocate-shared"};
       run.guard = guard;
-      run.loops = guard ? ",tile-descend-blocks" : "";
+      run.loops = guard ? ",tile-descend-blocks{all}" : "";
       expectSame(run);
     }
 }
