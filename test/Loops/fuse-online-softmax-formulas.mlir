@@ -35,7 +35,7 @@ attn.kernel @difference sizes(%M, %N) indices(%m < M, %n < N, %d < 64, %e < 64)
 // CHECK-COUNT-2: scf.for
 // CHECK-NOT: scf.for
 // REMARK: remark: [Missed] NextLoop {{.*}}Op=arith.cmpf
-// REMARK-SAME: the condition depends on a statistic of this loop
+// REMARK-SAME: the condition depends on a statistic of this loop{{.*}}a sum over n takes the next loop
 attn.kernel @threshold sizes(%M, %N) indices(%m < M, %n < N, %d < 64)
     ins(%Q: f32[M, 64], %K: f32[N, 64]) outs(%O: f32[M]) {
   %limit = arith.constant 0.05 : f32
@@ -56,7 +56,7 @@ attn.kernel @threshold sizes(%M, %N) indices(%m < M, %n < N, %d < 64)
 // CHECK-COUNT-2: scf.for
 // CHECK-NOT: scf.for
 // REMARK: remark: [Missed] NextLoop {{.*}}Op=arith.subf
-// REMARK-SAME: may cancel
+// REMARK-SAME: a statistic of this loop is added, and may cancel
 attn.kernel @variance sizes(%M, %N) indices(%m < M, %n < N, %d < 64)
     ins(%Q: f32[M, 64], %K: f32[N, 64]) outs(%O: f32[M]) {
   %q = attn.read %Q[%m, %d] : tensor<?x64xf32>

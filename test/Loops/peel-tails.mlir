@@ -18,7 +18,7 @@
 // CHECK: arith.cmpi slt
 // CHECK: tile.blocks = #tile.blocks<partial>}
 // CHECK: tile.store %[[ALL]]
-// REMARK: Peeled | {{.*}}left to a loop of its own
+// REMARK: Peeled | {{.*}}full blocks run without the axis's bound; the last, shorter one is left to a loop of its own
 tile.program @own_tail sizes(%M, %N) ins(%X: f32[M, N]) outs(%Y: f32[M]) {
   %c0 = arith.constant 0 : index
   %c16 = arith.constant 16 : index
@@ -106,7 +106,7 @@ tile.program @following sizes(%N) ins(%X: f32[N], %first: index, %last: index) o
 // CHECK-NOT: arith.select
 // CHECK: tile.inside = #[[N]]}
 // CHECK-NOT: scf.for
-// REMARK: Whole
+// REMARK: Whole | {{.*}}the axis is a whole number of blocks
 tile.program @whole sizes(%G) ins(%X: f32[4096]) outs(%Y: f32[1]) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -141,7 +141,7 @@ tile.program @whole sizes(%G) ins(%X: f32[4096]) outs(%Y: f32[1]) {
 // CHECK: scf.for %{{.*}} = %first to %N
 // CHECK: arith.cmpi slt
 // CHECK-NOT: scf.for
-// REMARK: BoundKept | {{.*}}blocks may start anywhere
+// REMARK: BoundKept | {{.*}}blocks may start anywhere{{.*}}every full block evaluates the axis's bound
 tile.program @shifted sizes(%N) ins(%X: f32[N], %first: index) outs(%Y: f32[1]) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -36,7 +36,7 @@ tile.program @kernels sizes(%M) ins(%X: f32[M]) outs(%Y: f32[M]) {
   tile.kernel @factors grid() attributes {tile.warps = #tile.warps<rows = "m">} {
     %o = arith.constant dense<1.0> : tensor<16x16xf16, #other>
     %k = arith.constant dense<1.0> : tensor<16x16xf16, #shared>
-    // expected-error @below {{expected the left factor's rows to lie as those of the result}}
+    // expected-error @below {{expected the left factor's rows to lie as those of the result,}}
     %0 = tile.dot %o, %k over ["d"] product f16 : tensor<16x16xf16, #other>, tensor<16x16xf16, #shared> -> tensor<16x16xf32, #mn>
   }
 }

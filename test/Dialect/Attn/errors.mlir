@@ -32,7 +32,7 @@ attn.kernel @read_output sizes(%M) indices(%m < M) ins() outs(%Y: f32[M]) {
 
 attn.kernel @axis_is_size sizes(%M) indices(%m < M) ins(%X: f32[M]) outs(%Y: f32[M]) {
   %x = attn.read %X[%m] : tensor<?xf32>
-  // expected-error @below {{expected an index variable as axis}}
+  // expected-error @below {{expected an index variable as axis, got}}
   %s = attn.reduce sum %x over (%M) : f32
   attn.write %s to %Y[%m] : f32, tensor<?xf32>
 }

@@ -112,7 +112,7 @@ func.func @dot_factor(%a: tensor<8x4xindex, #md>, %b: tensor<8x4xf32, #nd>) {
 #nd = #tile.axes<"n", "d">
 #mn = #tile.axes<"m", "n">
 func.func @dot_result(%a: tensor<8x4xf32, #md>, %b: tensor<8x4xf32, #nd>) {
-  // expected-error @below {{expected an f32 result with the factors' other axes}}
+  // expected-error @below {{expected an f32 result with the factors' other axes, got}}
   %0 = tile.dot %a, %b over ["d"] product f32 : tensor<8x4xf32, #md>, tensor<8x4xf32, #nd> -> tensor<8x8xbf16, #mn>
   return
 }

@@ -66,7 +66,7 @@ func.func @stage(%b: !b, %one: !one, %i: index) {
 
 !one = !warp.buffer<64x64xbf16, #tile.shared<pitch = 64, chunk = 8, period = 8>>
 func.func @stage(%one: !one, %i: index) {
-  // expected-error @below {{expected a buffer with stages}}
+  // expected-error @below {{expected a buffer with stages, got}}
   %s = warp.stage %one[%i] : !one
   return
 }
@@ -94,7 +94,7 @@ func.func @outside(%b: !b, %i: index) {
 
 !b = !warp.buffer<64x64xbf16, #tile.shared<pitch = 64, chunk = 8, period = 8>, stages = 2>
 func.func @staged(%b: !b, %i: index) {
-  // expected-error @below {{expected a buffer without stages}}
+  // expected-error @below {{expected a buffer without stages, got}}
   %x = warp.load_shared %b[%i, %i] : !b -> bf16
   return
 }
@@ -112,7 +112,7 @@ func.func @element(%b: !b, %i: index) {
 
 !b = !warp.buffer<64x64xbf16, #tile.shared<pitch = 64, chunk = 8, period = 8>>
 func.func @packet(%b: !b, %i: index) {
-  // expected-error @below {{expected one element, or a power of two of them in at most 16 bytes}}
+  // expected-error @below {{expected one element, or a power of two of them in at most 16 bytes, got}}
   %x = warp.load_shared %b[%i, %i] : !b -> vector<3xbf16>
   return
 }
@@ -185,7 +185,7 @@ func.func @copy(%b: !b, %t: tensor<?x64xbf16>, %i: index) {
 
 !b = !warp.buffer<4x12xbf16, #tile.shared<pitch = 24, chunk = 8>>
 func.func @copy(%b: !b, %t: tensor<?x64xbf16>, %i: index) {
-  // expected-error @below {{expected a last dimension of a multiple of 16 bytes}}
+  // expected-error @below {{expected a last dimension of a multiple of 16 bytes, got}}
   warp.copy_async %t[%i, %i] dims [0, 1] to %b : tensor<?x64xbf16>, !b
   return
 }
@@ -212,7 +212,7 @@ func.func @wait() {
 
 !b = !warp.buffer<64xbf16, #tile.shared<pitch = 64, chunk = 8>>
 func.func @ldmatrix(%b: !b, %i: index) {
-  // expected-error @below {{expected a buffer of 2 dimensions}}
+  // expected-error @below {{expected a buffer of 2 dimensions, got}}
   %x = warp.ldmatrix %b[%i, %i] num 4 : !b -> vector<8xbf16>
   return
 }
@@ -221,7 +221,7 @@ func.func @ldmatrix(%b: !b, %i: index) {
 
 !b = !warp.buffer<64x64xi32, #tile.shared<pitch = 64, chunk = 4>>
 func.func @ldmatrix(%b: !b, %i: index) {
-  // expected-error @below {{expected a buffer of f16, bf16 or f32}}
+  // expected-error @below {{expected a buffer of f16, bf16 or f32, got}}
   %x = warp.ldmatrix %b[%i, %i] num 4 : !b -> vector<4xi32>
   return
 }
@@ -230,7 +230,7 @@ func.func @ldmatrix(%b: !b, %i: index) {
 
 !b = !warp.buffer<64x64xf32, #tile.shared<pitch = 64, chunk = 4>>
 func.func @ldmatrix(%b: !b, %i: index) {
-  // expected-error @below {{expected 16-bit elements to transpose}}
+  // expected-error @below {{expected 16-bit elements to transpose, got}}
   %x = warp.ldmatrix %b[%i, %i] num 4 transpose : !b -> vector<4xf32>
   return
 }
