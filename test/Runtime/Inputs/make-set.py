@@ -1,6 +1,7 @@
 """Writes a prepared set of a kernel that copies float32, for attentile-run on the fake driver.
 
-usage: make-set.py DIR FUNCTION; FUNCTION is copy_0, copy_wrong or copy_outside (test/Runtime/FakeCuda.h)
+usage: make-set.py DIR FUNCTION [PATH=VALUE]; FUNCTION is copy_0, copy_wrong or copy_outside (test/Runtime/FakeCuda.h).
+PATH names a member of set.json, as in runs.0.inputs.0.type, that gets a JSON value or, without one, goes.
 """
 import hashlib
 import json
@@ -67,6 +68,15 @@ for seed, count in ((11, 5), (12, 1), (13, 0), (14, 1000)):
         "outputs": [{"name": "Y", **tensor, "seed": 0,
                      "expected": {"offset": offset, "elements": count, "samples": count, "listed": False}}]})
 (folder / "expected.bin").write_bytes(expected)
-(folder / "set.json").write_text(sealed({"format": "attentile-prepared", "version": 1, "name": function,
-                                         "target": "sm_90", "seed": 1, "expected_bytes": len(expected),
-                                         "runs": runs}))
+prepared = {"format": "attentile-prepared", "version": 1, "name": function, "target": "sm_90", "seed": 1,
+            "expected_bytes": len(expected), "runs": runs}
+for edit in sys.argv[3:]:
+    path, value = edit.split("=")
+    *above, last = [int(part) if part.isdigit() else part for part in path.split(".")]
+    place = prepared
+    for part in above:
+        place = place[part]
+    place.pop(last)
+    if value:
+        place[last] = json.loads(value)
+(folder / "set.json").write_text(sealed(prepared))
