@@ -108,7 +108,7 @@ tile.program @p sizes(%M) ins(%X: bf16[M, 8]) outs(%O: bf16[M, 8]) {
     %m = tile.index %c0 : tensor<16xindex, #m>
     %d = tile.index %c0 : tensor<8xindex, #tile.axes<"d", in = #tile.fragment<[2 reg 1, 4 lane 1]>>>
     %x = tile.load %X[%m, %d] : tensor<?x8xbf16>, (tensor<16xindex, #m>, tensor<8xindex, #tile.axes<"d", in = #tile.fragment<[2 reg 1, 4 lane 1]>>>) -> tensor<16x8xbf16, #m_d>
-    // expected-error@+1 {{expected registers on one side, got}}
+    // expected-error-re@+1 {{expected registers on one side, got {{.*}} and}}
     %y = tile.convert_layout %x : tensor<16x8xbf16, #m_d> to tensor<16x8xbf16, #tile.axes<"m", "d", in = #tile.shared<pitch = 16, chunk = 8>>>
   }
 }

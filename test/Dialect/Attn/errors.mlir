@@ -104,6 +104,24 @@ attn.kernel @default_of_tensor sizes(%M) indices(%m < M) ins(%X: f32[M], %scale:
 
 // -----
 
+attn.kernel @grid_in_grid sizes(%M) indices(%m < M) ins() outs(%Y: f32[M]) {
+  attn.grid step(%m) tile() loop() whole() {
+    // expected-error @below {{expected to stand in an attn.kernel's own block}}
+    attn.grid step(%m) tile() loop() whole() {
+    }
+  }
+}
+
+// -----
+
+func.func @reduce_alone(%x: f32, %m: index) -> f32 {
+  // expected-error @below {{expected an enclosing attn.kernel}}
+  %s = attn.reduce sum %x over(%m) : f32
+  return %s : f32
+}
+
+// -----
+
 attn.kernel @assume_in_grid sizes(%M) indices(%m < M) ins() outs(%Y: f32[M]) {
   attn.grid step(%m) tile() loop() whole() {
     %true = arith.constant true

@@ -22,6 +22,11 @@ func.func private @element(!warp.buffer<64xf64, #tile.shared<pitch = 64, chunk =
 
 // -----
 
+// expected-error @below {{expected a buffer of at least one dimension, each of at least 1}}
+func.func private @empty(!warp.buffer<0x64xbf16, #tile.shared<pitch = 64, chunk = 8, period = 8>>)
+
+// -----
+
 // expected-error @below {{expected 0 or more stages, got -1}}
 func.func private @stages(!warp.buffer<64xf32, #tile.shared<pitch = 64, chunk = 4>, stages = -1>)
 
@@ -277,7 +282,7 @@ func.func @ldmatrix(%b: !b, %i: index) {
 
 !b = !warp.buffer<8x64xbf16, #tile.shared<pitch = 64, chunk = 8, period = 8>>
 func.func @ldmatrix(%b: !b, %i: index) {
-  // expected-error @below {{expected a buffer of at least 16x16 elements}}
+  // expected-error @below {{expected a buffer of at least 16x16 elements, got}}
   %x = warp.ldmatrix %b[%i, %i] num 4 : !b -> vector<8xbf16>
   return
 }
