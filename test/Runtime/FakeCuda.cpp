@@ -168,6 +168,8 @@ int cuCtxGetCurrent(Context **context) {
 }
 static thread_local std::vector<Context *> contextStack;
 int cuCtxPushCurrent_v2(Context *context) {
+  if (int failure = failureOf("cuCtxPushCurrent"))
+    return failure;
   contextStack.push_back(current);
   current = context;
   return 0;
