@@ -77,8 +77,11 @@ struct ReferenceOutput {
   /// ||e|| with the factors of products counted as exact: what f32 alone may
   /// lose. Computed where the norm criterion applies, else 0.
   double arithmeticNorm = 0;
+  /// The inputs' rows are all the same, and so are their rounding errors.
+  bool rowsAreAlike = false;
 
-  /// Whether the norm criterion applies: 16 bits, 64 rows, 4096 elements.
+  /// Whether the norm criterion applies: 16 bits, 64 rows, 4096 elements, and
+  /// errors of more than one row.
   bool takesNormCriterion() const;
 
   bool isExcluded(size_t i) const { return !(bounds[i] < INFINITY); }

@@ -346,6 +346,8 @@ std::string Checker::runOne(const Config &config, StringRef pass,
         evaluate(variant.kernel, data->ins, data->sizes, evaluation);
     if (!reference)
       return llvm::toString(reference.takeError());
+    for (ReferenceOutput &output : reference->outputs)
+      output.rowsAreAlike = config.values == Values::Equal;
     run = std::make_shared<Prepared>(
         Prepared{std::move(*data), std::move(*reference)});
     if (keepReferences)

@@ -163,6 +163,15 @@ TEST(Bounds, TheNormFindsLostBits) {
   EXPECT_FALSE(comparisons[0].normHolds());
 }
 
+/// Rows that are all the same have one row's errors.
+TEST(Bounds, AlikeRowsHaveNoNorm) {
+  ReferenceOutput output{"O", ElementType::F16, {64, 64}};
+  output.values.resize(64 * 64);
+  EXPECT_TRUE(output.takesNormCriterion());
+  output.rowsAreAlike = true;
+  EXPECT_FALSE(output.takesNormCriterion());
+}
+
 /// An outlier in a late key is seen by few rows, whose roundings are all of the
 /// norm.
 TEST(Bounds, OneOutlierIsNoNorm) {
