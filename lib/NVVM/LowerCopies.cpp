@@ -139,13 +139,32 @@ Value hide(const Emitter &e, Value value) {
       .front();
 }
 
+/// A dimension's extent in 32 bits. Sizes fit; what is computed from them is
+/// held below 2^31, which no position reaches.
+static Value extentIn32(const Emitter &e, const TensorAccess &tensor,
+                        warp::CopyAsyncOp op, int64_t dim) {
+  Value size = tensor.sizes[dim];
+  auto argument = dyn_cast<BlockArgument>(op.getTensor());
+  auto program =
+      argument ? dyn_cast<tile::ProgramOp>(argument.getOwner()->getParentOp())
+               : tile::ProgramOp();
+  bool isSize =
+      program &&
+      isa<AffineSymbolExpr>(
+          attn::SignatureOpInterface(program).getShape(argument).getResult(
+              dim));
+  return e.to32(
+      isSize ? size
+             : arith::MinSIOp::create(e.b, e.loc, size, e.index(INT32_MAX)));
+}
+
 /// How many rows the tensor has from row `mine` on of a window that starts at a
 /// position, i32; none where that is not positive.
 static Value rowsLeft(const Emitter &e, const TensorAccess &tensor,
                       warp::CopyAsyncOp op, Value mine, Value elsewhere) {
   int64_t dim = op.getDims()[0];
-  // Sizes fit too.
-  Value left = e.sub(e.to32(tensor.sizes[dim]), e.to32(op.getIndices()[dim]));
+  Value left =
+      e.sub(extentIn32(e, tensor, op, dim), e.to32(op.getIndices()[dim]));
   if (elsewhere)
     left = e.select(elsewhere, left, e.i32(0));
   // Hidden: or LLVM carries one count for each copy from turn to turn.

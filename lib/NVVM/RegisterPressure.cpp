@@ -22,9 +22,9 @@ namespace {
 constexpr int64_t kMostRegisters = 255, kRegistersOfMultiprocessor = 65536;
 
 /// Of the registers that a kernel does not need, what ptxas 13 takes all the
-/// same; from the examples at head sizes 8 to 512 (scripts/resources.py). The
+/// same; from the examples at head sizes 64 to 256 (scripts/resources.py). The
 /// second where operands are read from shared memory element by element.
-constexpr double kShare = 0.5, kShareIfElements = 0.65;
+constexpr double kShare = 0.55, kShareIfElements = 0.25;
 /// A small kernel has no more loads to ask for.
 constexpr double kMostGrowth = 2.5;
 
