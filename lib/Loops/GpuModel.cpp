@@ -32,10 +32,10 @@ static constexpr int64_t kRegistersPerDiagonals = 10;
 /// for each score, and what a tanh and a division by a size need.
 static constexpr int64_t kRegistersPerBound = 3, kRegistersPerLoad = 18,
                          kRegistersPerTanh = 4, kRegistersPerQuotient = 8;
-/// Where a decision's registers are at most so many, all of a warp's rows
-/// decide at once (tile-to-warp), for some more registers than one block of
-/// rows takes.
-static constexpr int64_t kMostAtOnce = 264, kRegistersAtOnce = 24;
+/// Where sums, scores and exponentials are at most so many, all of a warp's
+/// rows decide at once (tile-to-warp), for some more registers. Above, as with
+/// 128 columns and 48 keys, ptxas was not seen to take these.
+static constexpr int64_t kMostAtOnce = 216, kRegistersAtOnce = 24;
 /// Words of random calls on their way to the elements that they decide on.
 static constexpr int64_t kRegistersPerRandom = 24;
 /// Packets of 8-bit numbers that are converted between two barriers: integers
