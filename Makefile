@@ -2,7 +2,7 @@
 # presets (CMakePresets.json) and by the scripts this calls.
 #
 #   make demo        build, then run causal attention and compare with float64
-#   make check       build and run every test; random programs for two minutes, two fuzzers for one each
+#   make check       build and run every test; 250 random programs, two fuzzers for a minute each
 #   make check-all   the long form: every size, 20,000 random programs, sanitizers, debug, long fuzzing
 #   make bench       speed against OpenBLAS and against our own slower forms
 #   make install     into PREFIX (default /usr/local)
