@@ -37,6 +37,7 @@
 // piece for tile-guard-softmax.
 //
 
+#include "ChainedLoops.h"
 #include "IndexBuilder.h"
 #include "VisibilityFormula.h"
 #include "attentile/Loops/Passes.h"
@@ -340,21 +341,6 @@ void Joiner::run() {
 // The pass
 //===----------------------------------------------------------------------===//
 
-/// The loop that alone goes on where `loop` ends, with what it has.
-scf::ForOp getNext(scf::ForOp loop) {
-  if (loop->use_empty())
-    return {};
-  auto next = dyn_cast<scf::ForOp>(*loop->user_begin());
-  bool follows =
-      next && next->hasAttr("tile.blocks") &&
-      next.getLowerBound() == loop.getUpperBound() &&
-      next.getStep() == loop.getStep() &&
-      next->getAttr("tile.axis") == loop->getAttr("tile.axis") &&
-      llvm::equal(next.getInits(), loop.getResults()) &&
-      llvm::all_of(loop->getUsers(), [&](auto *user) { return user == next; });
-  return follows ? next : scf::ForOp();
-}
-
 struct TileJoinLoops : impl::TileJoinLoopsBase<TileJoinLoops> {
   void runOnOperation() override {
     getOperation()->walk([&](tile::KernelOp kernel) {
@@ -372,7 +358,7 @@ struct TileJoinLoops : impl::TileJoinLoopsBase<TileJoinLoops> {
 
   Chain collect(scf::ForOp loop, llvm::DenseSet<Operation *> &seen) {
     Chain chain;
-    for (; loop; loop = getNext(loop)) {
+    for (; loop; loop = getNextInChain(loop)) {
       seen.insert(loop);
       chain.loops.push_back(loop);
       scf::ForOp &first = Chain::isFull(loop) ? chain.full : chain.partial;

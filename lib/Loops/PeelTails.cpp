@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AffineForms.h"
+#include "ChainedLoops.h"
 #include "IndexBuilder.h"
 #include "VisibilityFormula.h"
 #include "attentile/Loops/Passes.h"
@@ -135,19 +136,11 @@ bool TailPeeler::runsAlong(AffineExpr extent) {
 
 /// The loop over partial blocks that goes on where this one ends.
 scf::ForOp TailPeeler::getFollowing() {
-  if (loop->use_empty())
-    return {};
-  auto next = dyn_cast<scf::ForOp>(*loop->user_begin());
+  scf::ForOp next = getNextInChain(loop);
   auto blocks = next ? next->getAttrOfType<tile::BlockClassAttr>("tile.blocks")
                      : tile::BlockClassAttr();
-  bool follows =
-      blocks && blocks.getValue() == tile::BlockClass::Partial &&
-      next.getLowerBound() == loop.getUpperBound() &&
-      next.getStep() == loop.getStep() &&
-      next->getAttr("tile.axis") == loop->getAttr("tile.axis") &&
-      llvm::equal(next.getInits(), loop.getResults()) &&
-      llvm::all_of(loop->getUsers(), [&](auto *user) { return user == next; });
-  return follows ? next : scf::ForOp();
+  bool isPartial = blocks && blocks.getValue() == tile::BlockClass::Partial;
+  return isPartial ? next : scf::ForOp();
 }
 
 void TailPeeler::assumeInside(ArrayRef<BoundCondition> conditions) {
