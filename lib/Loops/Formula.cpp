@@ -23,12 +23,20 @@ Formula Formulas::get(FormulaNode::Kind kind, Value atom, bool negated,
   std::unique_ptr<FormulaNode> &node =
       nodes[{kind, atom.getAsOpaquePointer(), negated, lhs, rhs}];
   if (!node)
-    node.reset(new FormulaNode{kind, atom, negated, lhs, rhs});
+    node.reset(new FormulaNode{kind, atom, negated, lhs, rhs,
+                               unsigned(nodes.size())});
   return node.get();
 }
 
 Formula Formulas::getAtom(Value value, bool negated) {
   return get(FormulaNode::Atom, value, negated, nullptr, nullptr);
+}
+
+/// Operands in the order in which they were made: what is emitted for a formula
+/// is in that order, which addresses would change from run to run.
+static void sortOperands(Formula &a, Formula &b) {
+  if (b->number < a->number)
+    std::swap(a, b);
 }
 
 /// Whether `a` is one of the operands of `b`, a formula of this kind.
@@ -47,8 +55,7 @@ Formula Formulas::getAnd(Formula a, Formula b) {
     return a;
   if (isOperand(b, a, FormulaNode::Or) || isOperand(a, b, FormulaNode::And))
     return b;
-  if (std::less<Formula>()(b, a))
-    std::swap(a, b);
+  sortOperands(a, b);
   return get(FormulaNode::And, {}, false, a, b);
 }
 
@@ -63,8 +70,7 @@ Formula Formulas::getOr(Formula a, Formula b) {
     return a;
   if (isOperand(b, a, FormulaNode::And) || isOperand(a, b, FormulaNode::Or))
     return b;
-  if (std::less<Formula>()(b, a))
-    std::swap(a, b);
+  sortOperands(a, b);
   return get(FormulaNode::Or, {}, false, a, b);
 }
 
@@ -85,8 +91,7 @@ Formula Formulas::getNot(Formula a) {
   // Not through getAnd and getOr: they ask for negations themselves, and what
   // they could simplify was simplified in `a`.
   Formula lhs = getNot(a->lhs), rhs = getNot(a->rhs);
-  if (std::less<Formula>()(rhs, lhs))
-    std::swap(lhs, rhs);
+  sortOperands(lhs, rhs);
   Formula result =
       get(a->kind == FormulaNode::And ? FormulaNode::Or : FormulaNode::And, {},
           false, lhs, rhs);

@@ -24,6 +24,7 @@ struct FormulaNode {
   mlir::Value atom;     // Atom: an i1 scalar or tile that is no and/or/not
   bool negated = false; // Atom
   const FormulaNode *lhs = nullptr, *rhs = nullptr; // And, Or
+  unsigned number = 0; ///< in the order in which nodes are made
 
   bool isTrue() const { return kind == True; }
   bool isFalse() const { return kind == False; }

@@ -72,7 +72,8 @@ private:
 
   warp::KernelOp kernel;
   IndexSums sums;
-  std::map<Key, SmallVector<Element>> calls;
+  /// In the program's order: keys hold addresses, which differ between runs.
+  llvm::MapVector<Key, SmallVector<Element>, std::map<Key, unsigned>> calls;
 };
 
 /// The least that a lane's part is not: n for x mod n.
