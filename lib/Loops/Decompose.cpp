@@ -17,8 +17,28 @@ namespace attentile::fusion {
 
 constexpr size_t maxTerms = 8;
 
+/// Whether the statistics of a row may make the term infinite or NaN.
+static bool dependsOnStatistics(const Term &term) {
+  auto depends = [](const Expr *x) { return x->statistics.any(); };
+  return !term.shifts.empty() || llvm::any_of(term.numerators, depends) ||
+         llvm::any_of(term.denominators, depends);
+}
+
+/// Where the product of two terms is not surely 0. A factor that statistics
+/// make NaN spoils another's 0.
+static Expr *presence(Graph &graph, const Term &a, const Term &b) {
+  if (!dependsOnStatistics(b))
+    return a.present;
+  if (!dependsOnStatistics(a))
+    return b.present;
+  return a.present && b.present
+             ? graph.make<arith::OrIOp>({a.present, b.present})
+             : nullptr;
+}
+
 Term multiply(Graph &graph, const Term &a, const Term &b, bool joinFactors) {
   Term result = a;
+  result.present = presence(graph, a, b);
   result.weight *= b.weight;
   llvm::append_range(result.numerators, b.numerators);
   llvm::append_range(result.denominators, b.denominators);
@@ -344,6 +364,9 @@ Decomposer::Result Decomposer::select(Expr *x) {
 /// already, and the factor is masked.
 void Decomposer::mask(Term &term, Expr *condition) {
   bool masked = false;
+  term.present = term.present
+                     ? graph.make<arith::AndIOp>({term.present, condition})
+                     : condition;
   for (Exponential &exponential : term.exponentials) {
     Expr *a = exponential.a;
     bool subtracted = llvm::any_of(term.shifts, [&](auto &shift) {

@@ -46,6 +46,9 @@ struct Term {
   llvm::SmallVector<Exponential> exponentials;
   Expr *factor = nullptr; ///< g; null: 1
   Expr *kept = nullptr;   ///< a row's condition; null: always
+  /// Where an element is false here it is 0 whatever the row values are; null:
+  /// nowhere.
+  Expr *present = nullptr;
 };
 
 /// The product of two terms; of `factor` only one may be set unless `join`

@@ -202,7 +202,28 @@ private:
     }
     if (index == loop.accumulators.size())
       loop.accumulators.push_back(key);
-    summands[number].push_back({row, index});
+    summands[number].push_back(
+        {row, index, presence(loop, row, statistic.over)});
+  }
+
+  /// Where a sum of nothing must be told from one of zeros: statistics enter
+  /// the row's value and may be infinite or NaN when the loop is over.
+  std::optional<unsigned> presence(FusedLoop &loop, const Term &row,
+                                   ArrayAttr over) {
+    auto mayBeInfinite = [&](const Expr *x) {
+      return x->statistics.any() && !isSafe(x);
+    };
+    if (!row.present || (subtractsReferences(row, isReferenceOf) &&
+                         llvm::none_of(row.numerators, mayBeInfinite) &&
+                         llvm::none_of(row.denominators, mayBeInfinite)))
+      return std::nullopt;
+    auto found = llvm::find_if(loop.presences, [&](const Presence &other) {
+      return other.condition == row.present && other.over == over;
+    });
+    unsigned index = found - loop.presences.begin();
+    if (found == loop.presences.end())
+      loop.presences.push_back({{}, row.present, over});
+    return index;
   }
 
   static SmallVector<Exponential> sorted(SmallVector<Exponential> list) {

@@ -81,6 +81,13 @@ public:
       begin(carried, tile->type, source.kind, tile->loc);
       carried.next = combine(source.kind, carried.inside, tile);
     }
+    for (Presence &presence : loop.presences) {
+      constexpr attn::ReduceKind any = attn::ReduceKind::Any;
+      Expr *tile = graph.reduce(any, tailed(presence.condition, true, any),
+                                presence.over);
+      begin(presence, tile->type, any, tile->loc);
+      presence.next = combine(any, presence.inside, tile);
+    }
     // Row sums come before what is divided by them.
     for (bool divided : {false, true})
       for (Accumulator &accumulator : loop.accumulators)
@@ -214,6 +221,8 @@ void emitLoop(Graph &graph, Emitter &emitter, const LoopNest &nest,
     carried.push_back(&maximum);
   for (auto &[_, plain] : loop.plain)
     carried.push_back(&plain);
+  for (Presence &presence : loop.presences)
+    carried.push_back(&presence);
   for (Accumulator &accumulator : loop.accumulators)
     carried.push_back(&accumulator);
 
@@ -254,25 +263,29 @@ void emitStore(Emitter &emitter, OpBuilder &builder,
   builder.clone(*op)->setOperands(values);
 }
 
+bool subtractsReferences(
+    const Term &row,
+    function_ref<bool(const Expr *, const Expr *)> isReference) {
+  SmallVector<Exponential> left = row.exponentials;
+  for (auto &[multiple, shift] : row.shifts) {
+    auto *found = llvm::find_if(left, [&](const Exponential &exponential) {
+      return exponential.kappa == -multiple &&
+             isReference(shift, exponential.a);
+    });
+    if (found == left.end())
+      return false;
+    left.erase(found);
+  }
+  return left.empty();
+}
+
 /// exp(lc + sum of kappa * mu), or null if it is 1 because lc subtracts just
 /// these references.
 static Expr *
 finalScale(Graph &graph, const Summand &summand, FusedLoop &loop,
            ArrayAttr over, Location loc,
            function_ref<bool(const Expr *, const Expr *)> isReference) {
-  SmallVector<Exponential> left = summand.row.exponentials;
-  bool matches = true;
-  for (auto &[multiple, shift] : summand.row.shifts) {
-    auto *found = llvm::find_if(left, [&](const Exponential &exponential) {
-      return exponential.kappa == -multiple &&
-             isReference(shift, exponential.a);
-    });
-    if ((matches = found != left.end()))
-      left.erase(found);
-    else
-      break;
-  }
-  if (matches && left.empty())
+  if (subtractsReferences(summand.row, isReference))
     return nullptr;
   SmallVector<std::pair<double, Expr *>> exponent(summand.row.shifts);
   for (const Exponential &exponential : summand.row.exponentials)
@@ -293,13 +306,16 @@ Expr *rowValue(Graph &graph, const Statistic &statistic, FusedLoop &loop,
     Expr *c = rowFactor(graph, row, loc);
     Expr *f =
         finalScale(graph, summand, loop, statistic.over, loc, isReference);
-    finite &= !f && row.denominators.empty() &&
-              llvm::all_of(row.numerators, isSafeInverse);
+    finite &= summand.presence || (!f && row.denominators.empty() &&
+                                   llvm::all_of(row.numerators, isSafeInverse));
     if (f)
       c = c ? graph.make<arith::MulFOp>({c, f}) : f;
     Expr *value = loop.accumulators[summand.accumulator].after;
     if (c)
       value = graph.make<arith::MulFOp>({c, value});
+    if (summand.presence)
+      value =
+          graph.select(loop.presences[*summand.presence].after, value, zero);
     if (row.kept)
       value = graph.select(row.kept, value, zero);
     result = result ? graph.make<arith::AddFOp>({result, value}) : value;

@@ -43,22 +43,37 @@ struct Accumulator : Carried {
   llvm::SmallVector<unsigned> inverses;
 };
 
+/// Whether a masked term had any element: after the loop its row values may
+/// be infinite, and 0 times them NaN, where the formula has a sum of nothing.
+struct Presence : Carried {
+  Expr *condition;
+  mlir::ArrayAttr over;
+};
+
 /// c * F * A: what a term of a sum adds to it after the loop.
 struct Summand {
   Term row; ///< without factor
   unsigned accumulator;
+  std::optional<unsigned> presence; ///< which; none: every element is summed
 };
 
 /// The reductions that one loop computes.
 struct FusedLoop {
   std::deque<Maximum> maxima;
   std::deque<Accumulator> accumulators;
+  std::deque<Presence> presences;
   /// Reductions carried as they are: statistic and value.
   std::deque<std::pair<unsigned, Carried>> plain;
   llvm::SmallVector<LoopNest::Store> stores;
 
   Maximum *findMaximum(Expr *a, mlir::ArrayAttr over);
 };
+
+/// Whether the shifts of a row are just the references of its exponentials, so
+/// that the sum relative to them is the sum.
+bool subtractsReferences(
+    const Term &row,
+    llvm::function_ref<bool(const Expr *, const Expr *)> isReference);
 
 /// Emits `loop` and binds its results.
 void emitLoop(Graph &graph, Emitter &emitter, const LoopNest &nest,

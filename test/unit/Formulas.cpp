@@ -82,6 +82,21 @@ const std::vector<Formula> &formulas() {
        1},
       {"exp of s - logsumexp",
        o + "exp(s - logsumexp[n](s))" + v + l + "logsumexp[n](s);", 1},
+      // Rows that see nothing are NaN where they keep something, else 0.
+      {"exp of s - logsumexp, masked after",
+       "  let p = where(n < m - 3, exp(s - logsumexp[n](s)), 0.0);\n" + o +
+           "p" + v + l + "sum[n](where(n < m - 2, p * W[b, n], 0.0));",
+       1},
+      {"by hand, masked after",
+       "  let x = exp(s - max[n](s));\n" + o +
+           "where(n < m - 3, x / sum[n](x), 0.0)" + v + l + "max[n](s);",
+       1},
+      {"masked after, by what is not",
+       "  let far = where(n <= m + (N - M) - w, s2, -inf);\n" + o +
+           "where(n < m - 3, exp(s - logsumexp[n](s)), 0.0)"
+           " * where(n < m - 1, exp(far - logsumexp[n](far)), 0.0)" +
+           v + l + "0.0;",
+       1},
       {"without a maximum",
        o + "exp(s1) / sum[n](exp(s1))" + v + l + "sum[n](exp(s1));", 1, true},
       {"base 2",
