@@ -44,8 +44,8 @@ class Case:
         size = loaded.workspace_bytes(*self.inputs, out=self.out, **self.scalars)
         self.workspace = torch.empty(size, dtype=torch.int8, device="cuda") if size else None
 
-    def ours(self):
-        self.loaded(*self.inputs, out=self.out, workspace=self.workspace, **self.scalars)
+    def ours(self, **other):
+        self.loaded(*self.inputs, out=self.out, workspace=self.workspace, **(self.scalars | other))
 
     def peer(self, backend):
         with sdpa_kernel(backend):
@@ -70,10 +70,10 @@ class Case:
         return torch.softmax(scores, -1) @ v, torch.logsumexp(scores, -1)
 
 
-def check(case):
+def check(case, **scalars):
     """The largest errors of O (relative to the norm of its rows) and of L over
     some heads and rows, the first and last among them."""
-    case.ours()
+    case.ours(**scalars)
     torch.cuda.synchronize()
     if any(bool(x.isnan().any()) for x in case.out):
         return float("nan"), float("nan")

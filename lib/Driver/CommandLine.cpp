@@ -74,6 +74,9 @@ static std::optional<int> parse(int argc, char **argv, const char *overview) {
       option->addCategory(levels);
     else if (name.starts_with("mlir-"))
       option->setHiddenFlag(cl::Hidden);
+    // A message points at the source, not at the operation made from it.
+    if (name == "mlir-print-op-on-diagnostic")
+      static_cast<cl::opt<bool> *>(option)->setInitialValue(false);
     else if (name == "help-list" || name == "color")
       option->setHiddenFlag(cl::ReallyHidden);
   }

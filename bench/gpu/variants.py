@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""Masks and scores on a GPU, each beside the plain kernel and beside FlexAttention with the same mask.
+
+    bench/gpu/variants.py compile KERNELS [--target=sm_90]
+    bench/gpu/variants.py run KERNELS [--only=NAME] [--json=F]
+
+bf16, head size 128, 4096 and 16384 keys, 16,384 tokens. `run` first compares every kernel with its formula in float64 and
+stops at one that is wrong. Printed of each: milliseconds, blocks that hold a visible pair (at the kernel's own tile sizes),
+speed per such block beside the plain kernel's (01-attention; each block by its size) and FlexAttention's time over ours.
+"""
+import json
+import pathlib
+import subprocess
+import sys
+
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[2] / "python"), str(pathlib.Path(__file__).parent)]
+
+import cells  # noqa: E402
+import commands  # noqa: E402
+
+HEAD_SIZE, LENGTHS = 128, (4096, 16384)
+# Speed per block that is wanted of each.
+BARS = {cells.PLAIN: 1.0, cells.CAUSAL: 0.9, "03-sliding-window": 0.9, "04-alibi": 0.9, "05-soft-cap": 0.8,
+        cells.BIAS: 0.8, "09-prefix-lm": 0.9, "10-packed-documents": 0.9, "11-pair-bias": 0.8, "12-neighbourhood": 0.9,
+        "13-block-sparse": 0.9, "14-sigmoid": 0.9, "18-attention-sink": 0.9, "19-dropout": 0.8}
+
+
+def kernels():
+    return [cells.Kernel(example, HEAD_SIZE) for example in BARS]
+
+
+def compile_all(arguments):
+    """Compiles every kernel and notes its tile sizes beside it; how many failed."""
+    arguments.kernels.mkdir(parents=True, exist_ok=True)
+    failed = 0
+    for number, kernel in enumerate(kernels(), 1):
+        print(f"[{number}/{len(BARS)}] {kernel.stem}", flush=True)
+        path = arguments.kernels / f"{kernel.stem}.cubin"
+        failed += not commands.compile_kernel(arguments, kernel.source, kernel.bindings(), [], path)
+        names = ",".join(f"{name}={value}" for name, value in kernel.bindings().items())
+        figures = subprocess.run([arguments.compiler, "explain", str(kernel.source), f"--bind={names}",
+                                  f"--target={arguments.target}", "--json"], stdout=subprocess.PIPE, text=True)
+        failed += figures.returncode != 0
+        path.with_suffix(".explain").write_text(figures.stdout)
+    return failed
+
+
+def print_table(rows):
+    """Each row, its ratio per block to the plain kernel of the same length; how many are below their bar."""
+    plain = {row["s"]: row["pairs"] / row["ms"]["ours"] for row in rows if row["kernel"] == cells.PLAIN}
+    print(f"{'kernel':20} {'s':>6} {'ms':>8} {'blocks':>8} {'per block':>10} {'bar':>5} {'Flex/ours':>10}")
+    below = 0
+    for row in rows:
+        ratio = row["pairs"] / row["ms"]["ours"] / plain[row["s"]] if row["s"] in plain else float("nan")
+        row["of_plain"] = ratio
+        flex = row["ms"].get("flex")
+        low = ratio < BARS[row["kernel"]]
+        below += low
+        print(f"{row['kernel']:20} {row['s']:6} {row['ms']['ours']:8.3f} {row['blocks']:8} {ratio:10.2f} "
+              f"{BARS[row['kernel']]:5.2f} {flex / row['ms']['ours'] if flex else float('nan'):10.2f}"
+              f"{'  below' if low else ''}")
+    print(f"{below} of {len(rows)} below their bar")
+
+
+def run(arguments):
+    import measure  # needs PyTorch
+    import variant_cases
+    chosen = [k for k in kernels() if k.example == cells.PLAIN or arguments.only in k.stem]
+    machine = measure.machine()
+    print(json.dumps(machine))
+    wrong = variant_cases.check_all(arguments.kernels, chosen)
+    if wrong:
+        print(f"{wrong} kernels are wrong: nothing is timed")
+        return 1
+    rows = variant_cases.time_all(arguments.kernels, chosen, LENGTHS, arguments.rounds)
+    print_table(rows)
+    if arguments.json:
+        arguments.json.write_text(json.dumps({"machine": machine, "rows": rows}, indent=1) + "\n")
+    return 0
+
+
+def main():
+    parser, _, command = commands.make_parser(__doc__, rounds=15)
+    command.add_argument("--only", default="", help="part of a kernel's name; the plain kernel is always measured")
+    arguments = parser.parse_args()
+    if arguments.command == "compile":
+        return 1 if compile_all(arguments) else 0
+    return run(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
