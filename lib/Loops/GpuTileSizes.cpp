@@ -142,7 +142,8 @@ Candidate Chooser::make(const RequestedSizes &requests, GpuTiles tiles) {
   }
   result.use = model.use(result.sizes, warps, tiles.keepLeft, tiles.stages);
   if (splitReduced && model.hasProducts()) {
-    // Sums of each warp for 16 rows, at all columns; twice if that is little.
+    // What each warp leaves for others: two turns of half a row block at all
+    // columns, of a whole one if that is little.
     int64_t bytes = warps * kGranularity * columns * 4;
     result.use.shared += bytes <= 32 * 1024 ? 2 * bytes : bytes;
   }

@@ -18,92 +18,18 @@
 // and 2 t + 1 where the instruction has k = t and t + 4 (t = lane % 4): k is
 // then taken in that order, of B too.
 //
-// Split over k: where the warps that share a row have different keys, each has
-// a part of the sum for all columns, and the parts meet in shared memory.
+// Where the warps that share a row have different keys, each has a part of the
+// sum for all columns: EmitSplitProducts.cpp.
 //
 //===----------------------------------------------------------------------===//
 
-#include "WarpEmitter.h"
+#include "ProductEmitter.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include <cmath>
 
 using namespace mlir;
 
 namespace attentile {
-
-namespace {
-
-/// A factor in shared memory: which of the buffer's dimensions is k.
-struct SharedFactor {
-  Value buffer;
-  bool reducedIsLast; // k is the contiguous dimension
-
-  Type element() const {
-    return cast<warp::BufferType>(buffer.getType()).getElementType();
-  }
-};
-
-} // namespace
-
-class ProductEmitter {
-public:
-  ProductEmitter(WarpEmitter &emitter, tile::DotOp dot)
-      : emitter(emitter), dot(dot), builder(emitter.builder), loc(emitter.loc) {
-  }
-
-  LogicalResult emit();
-
-private:
-  LogicalResult prepare();
-  LogicalResult prepareLeft(Value left);
-  void emitSteps(int64_t rowBlock, int64_t rowBlocks, Value columnPart,
-                 SmallVector<Value> &blocks);
-  Value emitSplit(ArrayRef<tile::Digit> over);
-  Value assemble(ArrayRef<Value> blocks, ArrayRef<int64_t> firsts);
-
-  SmallVector<int64_t> orderSteps();
-  Value leftStep(int64_t rowBlock, int64_t step);
-  SmallVector<Value> rightStep(Value columnPart, int64_t block, int64_t step);
-  Value readElements(const SharedFactor &factor, Value row, int64_t rowOffset,
-                     bool isLeft, int64_t step);
-  /// A factor; of f32 its two parts, and the high one with 0 for infinities:
-  /// beside a part that is 0 these would make NaN of an infinite product.
-  struct Operand {
-    Value high, low, finite;
-  };
-  Operand split(Value value);
-  Value multiply(const Operand &a, const Operand &b, Value c);
-
-  int64_t firstRegister(int64_t rowBlock, int64_t block) {
-    int64_t position[2];
-    position[rowAxis] = 16 * rowBlock;
-    position[1 - rowAxis] = 8 * block;
-    return result.placeOf(position).reg;
-  }
-
-  WarpEmitter &emitter;
-  tile::DotOp dot;
-  OpBuilder &builder;
-  Location loc;
-
-  Type product;
-  bool isF32;
-  int64_t depth;    // k of one instruction
-  int64_t steps;    // in this warp
-  bool pairedOrder; // f32: k as a fragment has it
-  tile::Layout result;
-  unsigned rowAxis;
-  int64_t rowBlocks, columnBlocks; // of this warp
-  // A.
-  Value left;
-  tile::Layout leftLayout; // if in registers
-  unsigned leftRowAxis;
-  SharedFactor leftShared; // else
-  Value rowPart;           // this warp's first row
-  // B.
-  SharedFactor right;
-  Value reducedPart; // this warp's first k
-};
 
 /// Whether the axis is that of an accumulator's rows: 8 rows in groups of 4
 /// lanes.
@@ -271,9 +197,9 @@ Value ProductEmitter::readElements(const SharedFactor &factor, Value part,
 }
 
 /// B of one step for the column blocks from `block` on: of two if one ldmatrix
-/// reads both, else of one.
+/// reads both and they end before `end`, else of one.
 SmallVector<Value> ProductEmitter::rightStep(Value columnPart, int64_t block,
-                                             int64_t step) {
+                                             int64_t end, int64_t step) {
   // In f32 a matrix has k in the natural order and k must be contiguous.
   bool byMatrix = right.element() == product &&
                   (!isF32 || (right.reducedIsLast && !pairedOrder));
@@ -283,7 +209,7 @@ SmallVector<Value> ProductEmitter::rightStep(Value columnPart, int64_t block,
   // Side by side, columns must start at a multiple of 16.
   bool aligned =
       !transpose || (block % 2 == 0 && (!columnPart || columnBlocks % 2 == 0));
-  int64_t count = block + 1 < columnBlocks && aligned ? 2 : 1;
+  int64_t count = block + 1 < end && aligned ? 2 : 1;
   int64_t elements = isF32 ? 2 : 4;
   Value column = emitter.offset(columnPart, 8 * block);
   Value reduced = emitter.offset(reducedPart, depth * step);
@@ -341,19 +267,20 @@ SmallVector<int64_t> ProductEmitter::orderSteps() {
   return result;
 }
 
-/// Adds the products of `rowBlocks` row blocks from `rowBlock` on with the
-/// columns that start at `columnPart` to `blocks`.
-void ProductEmitter::emitSteps(int64_t rowBlock, int64_t rowBlocks,
-                               Value columnPart, SmallVector<Value> &blocks) {
+/// Adds to `blocks` the products of a part, row by row, where the columns start
+/// at `columnPart`.
+void ProductEmitter::emitSteps(const Part &part, Value columnPart,
+                               SmallVector<Value> &blocks) {
+  int64_t end = part.column + part.columns;
   for (int64_t step : orderSteps()) {
     SmallVector<Operand> a;
-    for (int64_t row = 0; row < rowBlocks; ++row)
-      a.push_back(split(leftStep(rowBlock + row, step)));
-    for (int64_t block = 0; block < columnBlocks;)
-      for (Value part : rightStep(columnPart, block, step)) {
-        Operand b = split(part);
-        for (int64_t row = 0; row < rowBlocks; ++row) {
-          Value &c = blocks[row * columnBlocks + block];
+    for (int64_t row = 0; row < part.rows; ++row)
+      a.push_back(split(leftStep(part.row + row, step)));
+    for (int64_t block = part.column; block < end;)
+      for (Value column : rightStep(columnPart, block, end, step)) {
+        Operand b = split(column);
+        for (int64_t row = 0; row < part.rows; ++row) {
+          Value &c = blocks[row * part.columns + block - part.column];
           c = multiply(a[row], b, c);
         }
         ++block;
@@ -361,17 +288,40 @@ void ProductEmitter::emitSteps(int64_t rowBlock, int64_t rowBlocks,
   }
 }
 
+Value ProductEmitter::zeroBlock() {
+  auto type = VectorType::get({4}, builder.getF32Type());
+  return arith::ConstantOp::create(
+      builder, loc, type,
+      DenseElementsAttr::get(type, Attribute(builder.getF32FloatAttr(0))));
+}
+
+/// What the products of this warp's 16 x 8 blocks are added to.
+SmallVector<Value> ProductEmitter::startBlocks() {
+  if (!dot.getAcc())
+    return SmallVector<Value>(rowBlocks * columnBlocks, zeroBlock());
+  Value acc = emitter.get(dot.getAcc());
+  SmallVector<Value> blocks;
+  for (int64_t row = 0; row < rowBlocks; ++row)
+    for (int64_t block = 0; block < columnBlocks; ++block) {
+      int64_t first = firstRegister(row, block);
+      blocks.push_back(
+          emitter.gather(acc, {first, first + 1, first + 2, first + 3}));
+    }
+  return blocks;
+}
+
 /// The result's registers from those of its 16 x 8 blocks.
-Value ProductEmitter::assemble(ArrayRef<Value> blocks,
-                               ArrayRef<int64_t> firsts) {
+Value ProductEmitter::assemble(ArrayRef<Value> blocks) {
   auto type = VectorType::get({result.registers()}, builder.getF32Type());
   Value vector = arith::ConstantOp::create(
       builder, loc, type,
       DenseElementsAttr::get(type, Attribute(builder.getF32FloatAttr(0))));
-  for (auto [block, first] : llvm::zip_equal(blocks, firsts))
-    vector = vector::InsertStridedSliceOp::create(builder, loc, block, vector,
-                                                  ArrayRef<int64_t>{first},
-                                                  ArrayRef<int64_t>{1});
+  for (auto [i, block] : llvm::enumerate(blocks))
+    vector = vector::InsertStridedSliceOp::create(
+        builder, loc, block, vector,
+        ArrayRef<int64_t>{
+            firstRegister(i / columnBlocks, int64_t(i) % columnBlocks)},
+        ArrayRef<int64_t>{1});
   return vector;
 }
 
@@ -383,105 +333,15 @@ LogicalResult ProductEmitter::emit() {
     for (const tile::Digit &digit : leftLayout.digits(1 - leftRowAxis))
       if (digit.unit == tile::Unit::Warp)
         over.push_back(digit);
-  Value acc = dot.getAcc() ? emitter.get(dot.getAcc()) : Value();
-  if (!over.empty()) {
-    Value total = emitSplit(over);
-    if (acc)
-      total = arith::AddFOp::create(builder, loc, acc, total);
-    emitter.set(dot, total);
-    return success();
-  }
-  auto blockType = VectorType::get({4}, builder.getF32Type());
-  Value zero;
-  SmallVector<Value> blocks;
-  SmallVector<int64_t> firsts;
-  for (int64_t row = 0; row < rowBlocks; ++row)
-    for (int64_t block = 0; block < columnBlocks; ++block) {
-      int64_t first = firstRegister(row, block);
-      firsts.push_back(first);
-      if (!acc && !zero)
-        zero = arith::ConstantOp::create(
-            builder, loc, blockType,
-            DenseElementsAttr::get(blockType,
-                                   Attribute(builder.getF32FloatAttr(0))));
-      blocks.push_back(
-          acc ? emitter.gather(acc, {first, first + 1, first + 2, first + 3})
-              : zero);
-    }
-  emitSteps(0, rowBlocks,
-            emitter.threadPart(result, 1 - rowAxis, ThreadUnits::Warp), blocks);
-  emitter.set(dot, assemble(blocks, firsts));
+  SmallVector<Value> blocks = startBlocks();
+  if (over.empty())
+    emitSteps({0, rowBlocks, 0, columnBlocks},
+              emitter.threadPart(result, 1 - rowAxis, ThreadUnits::Warp),
+              blocks);
+  else if (failed(emitSplit(over, blocks)))
+    return failure();
+  emitter.set(dot, assemble(blocks));
   return success();
-}
-
-/// f32 numbers that warps leave each other for a row block, to have two.
-static constexpr int64_t kMostOfATurn = 8192;
-
-/// The result where each warp has keys of its own. For each row block a warp
-/// computes its part for the columns of all warps that it shares the row with,
-/// one after the other, and leaves them in shared memory; then each warp adds
-/// what all have left for its columns.
-Value ProductEmitter::emitSplit(ArrayRef<tile::Digit> over) {
-  auto blockType = VectorType::get({4}, builder.getF32Type());
-  Value zero = arith::ConstantOp::create(
-      builder, loc, blockType,
-      DenseElementsAttr::get(blockType, Attribute(builder.getF32FloatAttr(0))));
-  // Owners differ in the digits of the result's columns.
-  int64_t owners = result.size(1 - rowAxis, tile::Unit::Warp);
-  int64_t ownColumns = 8 * columnBlocks;
-  Value own = emitter.threadPart(result, 1 - rowAxis, ThreadUnits::Warp);
-  if (own)
-    own =
-        arith::DivUIOp::create(builder, loc, own, emitter.constant(ownColumns));
-  constexpr int64_t lanes = tile::Layout::kLanes;
-  int64_t portion = 4 * columnBlocks * lanes; // of one owner, one row block
-  // Two, by turns, where there is room: what one row block left is read while
-  // the next is written.
-  int64_t turn = owners * portion;
-  int64_t turns = rowBlocks > 1 && emitter.warps * turn <= kMostOfATurn ? 2 : 1;
-  Value buffer = emitter.makeWarpRows(turns * turn, builder.getF32Type());
-  WarpEmitter::Peers peers = emitter.peersOf(over);
-  // A lane's four registers of a block side by side: 16 bytes at a time.
-  Value first =
-      arith::MulIOp::create(builder, loc, emitter.lane, emitter.constant(4));
-  Value start = first;
-  if (own)
-    start = emitter.sum(
-        arith::MulIOp::create(builder, loc, own, emitter.constant(portion)),
-        start);
-  SmallVector<Value> totals;
-  SmallVector<int64_t> firsts;
-  for (int64_t row = 0; row < rowBlocks; ++row) {
-    int64_t at = row % turns * turn;
-    if (row == 0 ? emitter.isInLoop() : turns == 1)
-      warp::BarrierOp::create(builder, loc); // the buffer has been read
-    for (int64_t owner = 0; owner < owners; ++owner) {
-      SmallVector<Value> blocks(columnBlocks, zero);
-      emitSteps(row, 1, emitter.constant(owner * ownColumns), blocks);
-      for (auto [i, block] : llvm::enumerate(blocks))
-        warp::StoreSharedOp::create(
-            builder, loc, block, buffer,
-            ValueRange{emitter.warp,
-                       emitter.offset(first, at + owner * portion +
-                                                 int64_t(i) * 4 * lanes)},
-            Value());
-    }
-    warp::BarrierOp::create(builder, loc); // all have written
-    for (int64_t block = 0; block < columnBlocks; ++block) {
-      Value sum;
-      for (int64_t peer : peers.offsets) {
-        Value part = warp::LoadSharedOp::create(
-            builder, loc, blockType, buffer,
-            ValueRange{emitter.offset(peers.base, peer),
-                       emitter.offset(start, at + block * 4 * lanes)});
-        sum =
-            sum ? Value(arith::AddFOp::create(builder, loc, sum, part)) : part;
-      }
-      totals.push_back(sum);
-      firsts.push_back(firstRegister(row, block));
-    }
-  }
-  return assemble(totals, firsts);
 }
 
 LogicalResult WarpEmitter::emitDot(tile::DotOp dot) {

@@ -180,3 +180,24 @@ tile.program @p sizes(%M) ins(%X: bf16[M, M]) outs(%O: bf16[M]) {
     %x = tile.load %X[%m2, %d] : tensor<?x?xbf16>, (tensor<16xindex, #m>, tensor<8xindex, #d>) -> tensor<16x8xbf16, #m_d>
   }
 }
+
+// -----
+
+#m = #tile.axes<"m", in = #tile.fragment<[8 lane 4, 2 reg 1]>>
+#n = #tile.axes<"n", in = #tile.fragment<[2 reg 1, 4 lane 1, 2 reg 2, 2 warp 1]>>
+#e = #tile.axes<"e", in = #tile.fragment<[2 reg 1, 4 lane 1]>>
+#m_n = #tile.axes<"m", "n", in = #tile.fragment<[8 lane 4, 2 reg 2], [2 reg 1, 4 lane 1, 2 reg 4, 2 warp 1]>>
+#m_e = #tile.axes<"m", "e", in = #tile.fragment<[8 lane 4, 2 reg 2], [2 reg 1, 4 lane 1]>>
+#n_e = #tile.axes<"n", "e", in = #tile.shared<pitch = 8, chunk = 8>>
+tile.program @p sizes(%M) ins(%P: bf16[16, 32], %V: bf16[32, 8]) outs(%O: f32[16, 8]) {
+  %c0 = arith.constant 0 : index
+  tile.kernel @p_0 grid() attributes {tile.warps = #tile.warps<rows = "m", split_columns = 2, split_reduced = 2>} {
+    %m = tile.index %c0 : tensor<16xindex, #m>
+    %n = tile.index %c0 : tensor<32xindex, #n>
+    %e = tile.index %c0 : tensor<8xindex, #e>
+    %p = tile.load %P[%m, %n] : tensor<16x32xbf16>, (tensor<16xindex, #m>, tensor<32xindex, #n>) -> tensor<16x32xbf16, #m_n>
+    %v = tile.load %V[%n, %e] : tensor<32x8xbf16>, (tensor<32xindex, #n>, tensor<8xindex, #e>) -> tensor<32x8xbf16, #n_e>
+    // expected-error@+1 {{expected a result whose columns go over the same warps as the left factor's, got}}
+    %o = tile.dot %p, %v over ["n"] product bf16 : tensor<16x32xbf16, #m_n>, tensor<32x8xbf16, #n_e> -> tensor<16x8xf32, #m_e>
+  }
+}

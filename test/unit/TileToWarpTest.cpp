@@ -284,6 +284,12 @@ TEST(TileToWarp, splitReducedAxis) {
   // Rows are more than a warp takes: they are split as well.
   expectSame({"02-causal", "bf16", 32, 64, "tile-sizes=m=128,n=64",
               "split=reduced warps=8"});
+  // What a warp leaves at a time is a part of its rows and columns, of which
+  // the last ones are fewer; and one block.
+  expectSame({"02-causal", "bf16", 16, 192, "tile-sizes=m=256,n=64",
+              "split=reduced warps=8"});
+  expectSame(
+      {"02-causal", "f16", 16, 32, "tile-sizes=m=16,n=64", "split=reduced"});
 }
 
 /// FlashAttention-1's form: sums normalised at each step, a program that loops
