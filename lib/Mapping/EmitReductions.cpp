@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "WarpEmitter.h"
+#include <numeric>
 
 using namespace mlir;
 
@@ -100,7 +101,7 @@ LogicalResult WarpEmitter::emitReduce(tile::ReduceOp reduce) {
                            builder, loc, vector.getType(), vector, mask));
   }
   if (!overWarps.empty())
-    vector = reduceOverWarps(reduce.getKind(), vector, overWarps);
+    vector = reduceOverWarps(reduce.getKind(), vector, result, overWarps);
   // A tile's layout is that slice, as tile.reduce's verifier has checked.
   set(reduce, kept.empty() ? elements(vector).front() : vector);
   return success();
@@ -133,15 +134,39 @@ WarpEmitter::Peers WarpEmitter::peersOf(ArrayRef<tile::Digit> digits) {
   return peers;
 }
 
+/// How many registers go through shared memory side by side: 16 bytes where
+/// that can be.
+static int64_t packetOf(Type element, int64_t registers) {
+  if (!element.isF32())
+    return 1;
+  return registers % 4 == 0 ? 4 : registers % 2 == 0 ? 2 : 1;
+}
+
 Value WarpEmitter::reduceOverWarps(attn::ReduceKind kind, Value vector,
+                                   const tile::Layout &layout,
                                    ArrayRef<tile::Digit> digits) {
   // Registers go in portions, so that the buffer stays small.
   constexpr int64_t kPortion = 32;
+  Type element = warp::getElementType(vector.getType());
   int64_t registers = warp::getNumRegisters(vector.getType());
   int64_t portion = std::min(registers, kPortion);
-  constexpr int64_t lanes = tile::Layout::kLanes;
-  Value buffer =
-      makeWarpRows(portion * lanes, warp::getElementType(vector.getType()));
+  int64_t packet = packetOf(element, std::gcd(registers, portion));
+  Type packetType = packet == 1 ? element : VectorType::get({packet}, element);
+  // Of lanes that hold copies one writes, and all read what it wrote.
+  SmallVector<tile::Digit> ofLanes;
+  int64_t lanes = 1;
+  for (const tile::Layout::Digits &axis : layout.allDigits())
+    for (const tile::Digit &digit : axis)
+      if (digit.unit == tile::Unit::Lane) {
+        ofLanes.push_back(digit);
+        lanes *= digit.extent;
+      }
+  Value own = threadPart(ofLanes, ThreadUnits::Lane);
+  if (own && packet != 1)
+    own = arith::MulIOp::create(builder, loc, own, constant(packet));
+  Value writes = isFirstHolder(layout, ThreadUnits::Lane);
+  int64_t chunk = 16 / warp::getElementBytes(element);
+  Value buffer = makeWarpRows(llvm::alignTo(portion * lanes, chunk), element);
   Peers peers = peersOf(digits);
   SmallVector<Value> values = elements(vector);
   for (int64_t first = 0; first < registers; first += portion) {
@@ -150,21 +175,29 @@ Value WarpEmitter::reduceOverWarps(attn::ReduceKind kind, Value vector,
     // read by all.
     if (first != 0 || isInLoop())
       warp::BarrierOp::create(builder, loc);
-    for (int64_t reg = first; reg < last; ++reg)
+    auto place = [&](int64_t reg) {
+      Value result = offset(own, (reg - first) * lanes);
+      return result ? result : constant(0);
+    };
+    for (int64_t reg = first; reg < last; reg += packet) {
+      ArrayRef<Value> own = ArrayRef(values).slice(reg, packet);
       warp::StoreSharedOp::create(
-          builder, loc, values[reg], buffer,
-          ValueRange{warp, offset(lane, (reg - first) * lanes)}, Value());
+          builder, loc, packet == 1 ? own.front() : fromElements(own), buffer,
+          ValueRange{warp, place(reg)}, writes);
+    }
     warp::BarrierOp::create(builder, loc); // all have written
-    for (int64_t reg = first; reg < last; ++reg) {
+    for (int64_t reg = first; reg < last; reg += packet) {
       Value result;
       for (int64_t peer : peers.offsets) {
         Value part = warp::LoadSharedOp::create(
-            builder, loc, values[reg].getType(), buffer,
-            ValueRange{offset(peers.base, peer),
-                       offset(lane, (reg - first) * lanes)});
+            builder, loc, packetType, buffer,
+            ValueRange{offset(peers.base, peer), place(reg)});
         result = result ? combine(kind, result, part) : part;
       }
-      values[reg] = result;
+      if (packet == 1)
+        values[reg] = result;
+      else
+        llvm::copy(elements(result), values.begin() + reg);
     }
   }
   return fromElements(values);

@@ -326,7 +326,8 @@ Value WarpEmitter::threadPart(ArrayRef<tile::Digit> digits, ThreadUnits units) {
   return entry->second = result;
 }
 
-Value WarpEmitter::isFirstHolder(const tile::Layout &layout) {
+Value WarpEmitter::isFirstHolder(const tile::Layout &layout,
+                                 ThreadUnits units) {
   Value result;
   auto require = [&](Value id, int64_t stride, int64_t extent, int64_t end) {
     Value digit = extractDigit(builder, loc, id, stride, extent, end);
@@ -337,6 +338,9 @@ Value WarpEmitter::isFirstHolder(const tile::Layout &layout) {
   for (auto [unit, id, end] :
        {std::tuple(tile::Unit::Lane, lane, tile::Layout::kLanes),
         std::tuple(tile::Unit::Warp, warp, warps)}) {
+    if (units == (unit == tile::Unit::Lane ? ThreadUnits::Warp
+                                           : ThreadUnits::Lane))
+      continue;
     SmallVector<std::pair<int64_t, int64_t>> named; // stride, extent
     for (const tile::Layout::Digits &axis : layout.allDigits())
       for (const tile::Digit &digit : axis)

@@ -74,9 +74,10 @@ private:
   mlir::Value combineAll(attn::ReduceKind kind,
                          llvm::SmallVector<mlir::Value> values);
   mlir::Value combine(attn::ReduceKind kind, mlir::Value a, mlir::Value b);
-  /// Combines what warps that differ in `digits` hold, each of them in the
-  /// same order; all get the result.
+  /// Combines what warps that differ in `digits` hold in `layout`, each of them
+  /// in the same order; all get the result.
   mlir::Value reduceOverWarps(attn::ReduceKind kind, mlir::Value vector,
+                              const tile::Layout &layout,
                               llvm::ArrayRef<tile::Digit> digits);
 
   // EmitProducts.cpp
@@ -147,7 +148,9 @@ private:
   }
   /// Whether this thread is the first of those that hold copies of its
   /// elements, or null where each has its own. A scalar's layout has no axes.
-  mlir::Value isFirstHolder(const tile::Layout &layout);
+  /// With lanes alone, the first of its warp.
+  mlir::Value isFirstHolder(const tile::Layout &layout,
+                            ThreadUnits units = ThreadUnits::Both);
 
   /// Registers of a vector, as a vector.
   mlir::Value gather(mlir::Value vector, llvm::ArrayRef<int64_t> registers);

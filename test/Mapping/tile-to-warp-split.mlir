@@ -43,3 +43,27 @@ tile.program @product sizes(%M) ins(%P: bf16[32, 32], %V: bf16[32, 32]) outs(%O:
     tile.store %o, %O[%m, %e] : tensor<32x32xf32, #m_e>, tensor<32x32xf32>, (tensor<32xindex, #m>, tensor<32xindex, #e>)
   }
 }
+
+// The lanes of a row hold the same maximum: one of them writes it, four rows at
+// a time, and all read it.
+// CHECK-LABEL: warp.kernel @maxima_0
+// CHECK: %[[LANE:.*]] = warp.lane_id
+// CHECK: %[[GROUP:.*]] = arith.divui %[[LANE]], %c4
+// CHECK: %[[COPY:.*]] = arith.remui %[[LANE]], %c4
+// CHECK: %[[PARTS:.*]] = warp.alloc : !warp.buffer<2x32xf32,
+// CHECK: %[[PLACE:.*]] = arith.muli %[[GROUP]], %c4
+// CHECK: %[[WRITES:.*]] = arith.cmpi eq, %[[COPY]], %c0
+// CHECK: warp.store_shared %{{.*}}, %[[PARTS]][%{{.*}}, %[[PLACE]]] if %[[WRITES]] : vector<4xf32>
+// CHECK-NEXT: warp.barrier
+// CHECK-COUNT-2: warp.load_shared %[[PARTS]][%{{.*}}, %[[PLACE]]] : {{.*}} -> vector<4xf32>
+// CHECK-NOT: warp.load_shared
+tile.program @maxima sizes(%M) ins(%P: f32[32, 32]) outs(%O: f32[32]) {
+  %c0 = arith.constant 0 : index
+  tile.kernel @maxima_0 grid() attributes {tile.warps = #tile.warps<rows = "m", split_columns = 2, split_reduced = 2>} {
+    %m = tile.index %c0 : tensor<32xindex, #m>
+    %n = tile.index %c0 : tensor<32xindex, #n>
+    %p = tile.load %P[%m, %n] : tensor<32x32xf32>, (tensor<32xindex, #m>, tensor<32xindex, #n>) -> tensor<32x32xf32, #m_n>
+    %o = tile.reduce max %p over ["n"] : tensor<32x32xf32, #m_n> -> tensor<32xf32, #m>
+    tile.store %o, %O[%m] : tensor<32xf32, #m>, tensor<32xf32>, (tensor<32xindex, #m>)
+  }
+}
