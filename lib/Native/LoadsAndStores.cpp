@@ -182,6 +182,16 @@ void KernelEmitter::copyIn(tile::LoadOp load) {
         Value value = loadElement(from, transfer.indicesAt(at));
         memref::StoreOp::create(b, loc, toScratch(b, loc, value, from.element),
                                 memory, indicesOf(id, at));
+      },
+      [&](Coordinates &at, Value pointers, Type type) {
+        Value all = arith::ConstantOp::create(
+            b, loc,
+            DenseElementsAttr::get(cast<VectorType>(type).clone(b.getI1Type()),
+                                   true));
+        Value line = LLVM::masked_gather::create(
+            b, loc, type, pointers, all, ValueRange{}, transfer.alignment());
+        vector::StoreOp::create(b, loc, toScratch(b, loc, line, from.element),
+                                memory, indicesOf(id, at));
       });
 }
 

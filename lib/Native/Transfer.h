@@ -150,13 +150,16 @@ public:
   /// The transfer: squares that are transposed in registers if all of the tile
   /// is inside and its last other axis is contiguous, else line by line.
   /// `square` moves one square, `line` one vector, `element` one element with
-  /// its check.
+  /// its check; `gather` (null: by elements) a vector of elements that all
+  /// exist, from a vector of pointers.
   void run(function_ref<void(Coordinates &)> square,
            function_ref<void(Coordinates &, Value pointer, Type vector)> line,
-           function_ref<void(Coordinates &)> element) {
+           function_ref<void(Coordinates &)> element,
+           function_ref<void(Coordinates &, Value pointers, Type vector)>
+               gather = nullptr) {
     ArrayRef<Axis> axes = buffer.order;
     if (axes.size() < 2 || !isAffine(axes) || getSquare() < 2)
-      return runLines(line, element);
+      return runLines(line, element, gather);
     Coordinates at;
     for (Axis axis : axes)
       at[axis] = k.index(0);
@@ -171,7 +174,7 @@ public:
                 {axes.back(), across}, at, [&] { square(at); }, getSquare());
           });
         },
-        [&] { runLines(line, element); });
+        [&] { runLines(line, element, gather); });
   }
 
   /// Side of the squares that are transposed in registers.
@@ -217,15 +220,20 @@ public:
       }
   }
 
-  void
-  runLines(function_ref<void(Coordinates &, Value pointer, Type vector)> line,
-           function_ref<void(Coordinates &)> element) {
+  void runLines(
+      function_ref<void(Coordinates &, Value pointer, Type vector)> line,
+      function_ref<void(Coordinates &)> element,
+      function_ref<void(Coordinates &, Value pointers, Type vector)> gather) {
     Axis vector = buffer.order.back();
     auto outer = ArrayRef(buffer.order).drop_back();
-    unsigned lanes = k.plan.getLanes(sizeOf(vector), alignment() == 8);
+    unsigned lanes = k.plan.getLanes(sizeOf(vector), alignment() == 8),
+             wide = k.plan.getLanes(sizeOf(vector), /*wide=*/true);
     Coordinates at;
     forEach(outer, at, [&] {
       auto slow = [&] { forEach({vector}, at, [&] { element(at); }); };
+      if (!isAffine({vector}) && gather && wide > 1)
+        return forEach(
+            {vector}, at, [&] { gatherLine(at, wide, element, gather); }, wide);
       if (!isAffine({vector}))
         return slow();
       at[vector] = k.index(0);
@@ -242,6 +250,64 @@ public:
           },
           slow);
     });
+  }
+
+  /// The `lanes` elements from `at` on, whose indices advance unevenly: at once
+  /// if all exist, else one by one.
+  void gatherLine(
+      Coordinates at, unsigned lanes, function_ref<void(Coordinates &)> element,
+      function_ref<void(Coordinates &, Value pointers, Type vector)> gather) {
+    Axis vector = buffer.order.back();
+    Value first = at[vector];
+    PointEmitter point(k, vector,
+                       arith::DivUIOp::create(b, loc, first, k.index(lanes)),
+                       lanes, /*parts=*/1);
+    for (auto [axis, position] : at)
+      if (axis != vector)
+        point.push(axis, position, nullptr);
+    auto splat = [&](Value scalar) -> Value {
+      return vector::BroadcastOp::create(
+          b, loc, VectorType::get({lanes}, b.getIndexType()), scalar);
+    };
+    Value offsets = splat(k.index(0));
+    SmallVector<Value> inside; // one for each lane, or for all
+    for (auto [dim, index] : llvm::enumerate(indices)) {
+      Lanes value = point.get(index);
+      Value size = tensor.sizes[dim], stride = tensor.strides[dim];
+      Value at = value.isUniform() ? point.scalarOf(value, b.getIndexType())
+                                   : point.part(value, 0, b.getIndexType());
+      // Negative indices are large when taken as unsigned.
+      Value in = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, at,
+                                       value.isUniform() ? size : splat(size));
+      if (!value.isUniform())
+        in =
+            vector::ReductionOp::create(b, loc, vector::CombiningKind::AND, in);
+      inside.push_back(in);
+      Value part =
+          value.isUniform()
+              ? splat(k.mul(at, stride))
+              : Value(arith::MulIOp::create(b, loc, at, splat(stride)));
+      offsets = arith::AddIOp::create(b, loc, offsets, part);
+    }
+    branch(
+        all(inside),
+        [&] {
+          Value wide = arith::IndexCastOp::create(
+              b, loc, VectorType::get({lanes}, b.getI64Type()), offsets);
+          Type pointers = VectorType::get({lanes}, tensor.pointer.getType());
+          gather(at,
+                 LLVM::GEPOp::create(b, loc, pointers, inMemory(tensor.element),
+                                     tensor.pointer, LLVM::GEPArg(wide)),
+                 vectorOf(lanes));
+        },
+        [&] {
+          OpBuilder::InsertionGuard guard(b);
+          auto loop = scf::ForOp::create(b, loc, k.index(0), k.index(lanes),
+                                         k.index(1));
+          b.setInsertionPointToStart(loop.getBody());
+          at[vector] = k.add(first, loop.getInductionVar());
+          element(at);
+        });
   }
 
   /// Vectors of the tensor's elements.
