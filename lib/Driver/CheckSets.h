@@ -1,0 +1,47 @@
+//===- CheckSets.h - the runs of a check ------------------------*- C++ -*-===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef ATTENTILE_LIB_DRIVER_CHECKSETS_H
+#define ATTENTILE_LIB_DRIVER_CHECKSETS_H
+
+#include "CheckConfig.h"
+#include "attentile/Check.h"
+#include <map>
+
+namespace attentile::checking {
+
+/// Which runs a check of one kernel makes.
+class ConfigSets {
+public:
+  ConfigSets(const Source &source, const Space &space, uint64_t seed)
+      : source(source), space(space), seed(seed) {}
+
+  /// Every pair of levels of two factors, or every combination.
+  std::vector<Config> coveringSet(Coverage coverage);
+  /// The smaller set that is run after each pass.
+  std::vector<Config> passSet();
+  /// The configuration that a failure printed.
+  llvm::Expected<Config> parse(llvm::StringRef text);
+
+  /// The kernel of a configuration, made once; null: not permitted.
+  Variant *variantOf(const Config &config);
+
+private:
+  std::vector<Config> product(bool ofStridesAndValues);
+  Config makeConfig(llvm::ArrayRef<unsigned> row);
+  std::vector<unsigned> levels();
+  bool isPermitted(const Config &config);
+  int64_t sizeAt(Variant &variant, const std::string &size, unsigned level);
+
+  const Source &source;
+  const Space &space;
+  uint64_t seed;
+  std::map<std::string, std::unique_ptr<Variant>> variants;
+};
+
+} // namespace attentile::checking
+
+#endif
