@@ -9,8 +9,12 @@
 // `shared_bytes`; buffers that are not needed at the same time share room.
 // Expects: copies where they will run (warp-pipeline-copies). Leaves: a barrier
 // before a buffer is first written where another was read and none stood
-// between. Does not handle: room freed within a loop; a buffer that a loop
-// touches is kept through the outermost one.
+// between. Does not handle: copies that a loop touches, which are kept through
+// the outermost one.
+//
+// What registers leave in a buffer and read again before a loop's next turn
+// could make room in each turn, for a barrier or two: it does where the buffers
+// would not fit otherwise.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,11 +59,10 @@ void collectAccesses(Value buffer, SmallVectorImpl<Operation *> &accesses) {
       accesses.push_back(user);
 }
 
-/// Whether all threads meet after `before` and before the life's first access,
-/// whatever way is taken.
-bool meetBetween(Operation *before, const Life &life) {
-  for (Operation *op = before->getNextNode(); op != life.first;
-       op = op->getNextNode())
+/// Whether all threads meet from `op` on, in its block, and before the life's
+/// first access, whatever way is taken.
+bool meetFrom(Operation *op, const Life &life) {
+  for (; op != life.first; op = op->getNextNode())
     if (isa<warp::BarrierOp>(op))
       return true;
   // Inside: down to the block of the first access.
@@ -92,6 +95,57 @@ bool meetBetween(Operation *before, const Life &life) {
   return false;
 }
 
+/// Whether the buffer is written before it is read in each turn of the loops
+/// that it is used in: by registers alone, in one block.
+bool isFreshEachTurn(const Life &life) {
+  Operation *first = life.accesses.front();
+  for (Operation *access : life.accesses) {
+    if (access->getBlock() != first->getBlock() ||
+        isa<warp::CopyAsyncOp>(access))
+      return false;
+    if (access->isBeforeInBlock(first))
+      first = access;
+  }
+  return isa<warp::StoreSharedOp>(first) &&
+         llvm::none_of(life.alloc->getUsers(),
+                       [](Operation *user) { return isa<warp::StageOp>(user); });
+}
+
+/// The life as the block sees it that it lies in.
+Life seenFrom(Block &block, const Life &life) {
+  Life result = life;
+  result.first = result.last = nullptr;
+  for (Operation *access : life.accesses) {
+    Operation *op = block.findAncestorOpInBlock(*access);
+    if (!result.first || op->isBeforeInBlock(result.first))
+      result.first = op;
+    if (!result.last || result.last->isBeforeInBlock(op))
+      result.last = op;
+  }
+  return result;
+}
+
+/// Calls `visit` with each of the two lives that ends before the other begins,
+/// and the other, as the block sees them where that is so; whether there is
+/// such a block. Within loops they begin anew each turn.
+bool visitApart(const Life &a, const Life &b, bool withinLoops,
+                function_ref<void(const Life &, const Life &)> visit) {
+  if (a.isBefore(b)) {
+    visit(a, b);
+    return true;
+  }
+  if (b.isBefore(a)) {
+    visit(b, a);
+    return true;
+  }
+  auto loop = dyn_cast<scf::ForOp>(a.first);
+  if (!withinLoops || !loop || a.last != loop || b.first != loop ||
+      b.last != loop || !isFreshEachTurn(a) || !isFreshEachTurn(b))
+    return false;
+  return visitApart(seenFrom(*loop.getBody(), a), seenFrom(*loop.getBody(), b),
+                    withinLoops, visit);
+}
+
 struct WarpAllocateShared : impl::WarpAllocateSharedBase<WarpAllocateShared> {
   using WarpAllocateSharedBase::WarpAllocateSharedBase;
 
@@ -106,7 +160,9 @@ struct WarpAllocateShared : impl::WarpAllocateSharedBase<WarpAllocateShared> {
 
   LogicalResult allocate(warp::KernelOp kernel) {
     SmallVector<Life> lives = findLives(kernel);
-    int64_t end = place(lives);
+    int64_t end = place(lives, /*withinLoops=*/false);
+    if (end > limit)
+      end = place(lives, /*withinLoops=*/true);
     for (Life &life : lives)
       life.alloc.setOffset(life.offset);
     protectReuse(lives);
@@ -150,10 +206,12 @@ struct WarpAllocateShared : impl::WarpAllocateSharedBase<WarpAllocateShared> {
 
   /// Each buffer, the largest first, at the lowest place that is free during
   /// its life. Returns the end of all.
-  int64_t place(SmallVector<Life> &lives) {
+  int64_t place(SmallVector<Life> &lives, bool withinLoops) {
     SmallVector<Life *> order;
-    for (Life &life : lives)
+    for (Life &life : lives) {
+      life.offset = 0;
       order.push_back(&life);
+    }
     llvm::sort(order, [&](Life *a, Life *b) {
       return std::pair(-a->bytes, a - lives.data()) <
              std::pair(-b->bytes, b - lives.data());
@@ -165,8 +223,8 @@ struct WarpAllocateShared : impl::WarpAllocateSharedBase<WarpAllocateShared> {
       while (moved) {
         moved = false;
         for (Life *other : placed)
-          if (!life->isBefore(*other) && !other->isBefore(*life) &&
-              life->overlapsInMemory(*other)) {
+          if (life->overlapsInMemory(*other) &&
+              !visitApart(*life, *other, withinLoops, [](auto &, auto &) {})) {
             life->offset = other->offset + other->bytes;
             moved = true;
           }
@@ -179,13 +237,30 @@ struct WarpAllocateShared : impl::WarpAllocateSharedBase<WarpAllocateShared> {
 
   /// All threads have read a buffer before another is written into its room.
   void protectReuse(ArrayRef<Life> lives) {
-    for (const Life &later : lives)
-      for (const Life &earlier : lives)
-        if (earlier.isBefore(later) && earlier.overlapsInMemory(later) &&
-            !meetBetween(earlier.last, later)) {
-          OpBuilder builder(later.first);
-          warp::BarrierOp::create(builder, later.first->getLoc());
-        }
+    auto meet = [](Operation *from, const Life &life) {
+      if (meetFrom(from, life))
+        return;
+      OpBuilder builder(life.first);
+      warp::BarrierOp::create(builder, life.first->getLoc());
+    };
+    for (auto [i, life] : llvm::enumerate(lives))
+      for (const Life &other : lives.take_front(i)) {
+        if (!life.overlapsInMemory(other))
+          continue;
+        visitApart(life, other, /*withinLoops=*/true,
+                   [&](const Life &earlier, const Life &later) {
+                     meet(earlier.last->getNextNode(), later);
+                     Block *block = earlier.first->getBlock();
+                     if (!isa<scf::ForOp>(block->getParentOp()))
+                       return;
+                     // The loop's next turn.
+                     for (Operation *op = later.last; op;
+                          op = op->getNextNode())
+                       if (isa<warp::BarrierOp>(op))
+                         return;
+                     meet(&block->front(), earlier);
+                   });
+      }
   }
 };
 

@@ -1,4 +1,5 @@
 // RUN: attentile-opt %s --warp-allocate-shared | FileCheck %s
+// RUN: attentile-opt %s --warp-allocate-shared=limit=1024 | FileCheck %s --check-prefix=TIGHT
 
 // The larger buffers first; %a's room is %c's after its last use, %b's is
 // needed to the end. Between the read of %a and the write of %c all threads
@@ -34,6 +35,51 @@ tile.program @reuse sizes() ins() outs(%O: f32[32]) {
     %v = warp.load_shared %b[%c0, %lane] : !warp.buffer<1x32xf32, #tile.shared<pitch = 32, chunk = 4>> -> f32
     %zw = arith.addf %z, %w : f32
     %s = arith.addf %zw, %v : f32
+    warp.store %s, %O[%lane] : f32, tensor<32xf32>
+  }
+}
+
+// What each turn of a loop writes before it reads it shares room where all would
+// not fit. Each is written behind a barrier that stands behind the other's
+// reads, around the loop's end too. What a copy brings stays.
+// CHECK: warp.kernel @turns_0 grid() warps(1) attributes {shared_bytes = 1152 : i64}
+// TIGHT: warp.kernel @turns_0 grid() warps(1) attributes {shared_bytes = 640 : i64}
+// TIGHT: %[[A:.*]] = warp.alloc {offset = 0 : i64}
+// TIGHT: %[[B:.*]] = warp.alloc {offset = 0 : i64}
+// TIGHT: %[[C:.*]] = warp.alloc {offset = 512 : i64}
+// TIGHT: scf.for
+// TIGHT-NEXT: warp.barrier
+// TIGHT-NEXT: warp.store_shared %{{.*}}, %[[A]]
+// TIGHT-NEXT: warp.barrier
+// TIGHT-NEXT: warp.load_shared %[[A]]
+// TIGHT-NEXT: warp.barrier
+// TIGHT-NEXT: scf.for
+// TIGHT-NEXT: warp.store_shared %{{.*}}, %[[B]]
+tile.program @turns sizes(%N) ins(%X: f32[32]) outs(%O: f32[32]) {
+  warp.kernel @turns_0 grid() warps(1) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %lane = warp.lane_id : index
+    %one = arith.constant 1.0 : f32
+    %a = warp.alloc : !warp.buffer<4x32xf32, #tile.shared<pitch = 32, chunk = 4>>
+    %b = warp.alloc : !warp.buffer<4x32xf32, #tile.shared<pitch = 32, chunk = 4>>
+    %c = warp.alloc : !warp.buffer<1x32xf32, #tile.shared<pitch = 32, chunk = 4>>
+    %s = scf.for %i = %c0 to %N step %c1 iter_args(%sum = %one) -> (f32) {
+      warp.store_shared %sum, %a[%c0, %lane] : f32, !warp.buffer<4x32xf32, #tile.shared<pitch = 32, chunk = 4>>
+      warp.barrier
+      %x = warp.load_shared %a[%c0, %lane] : !warp.buffer<4x32xf32, #tile.shared<pitch = 32, chunk = 4>> -> f32
+      %w = scf.for %j = %c0 to %i step %c1 iter_args(%part = %x) -> (f32) {
+        warp.store_shared %part, %b[%c0, %lane] : f32, !warp.buffer<4x32xf32, #tile.shared<pitch = 32, chunk = 4>>
+        warp.barrier
+        %y = warp.load_shared %b[%c0, %lane] : !warp.buffer<4x32xf32, #tile.shared<pitch = 32, chunk = 4>> -> f32
+        warp.barrier
+        scf.yield %y : f32
+      }
+      %z = warp.load_shared %c[%c0, %lane] : !warp.buffer<1x32xf32, #tile.shared<pitch = 32, chunk = 4>> -> f32
+      warp.store_shared %z, %c[%c0, %lane] : f32, !warp.buffer<1x32xf32, #tile.shared<pitch = 32, chunk = 4>>
+      %zw = arith.addf %z, %w : f32
+      scf.yield %zw : f32
+    }
     warp.store %s, %O[%lane] : f32, tensor<32xf32>
   }
 }
