@@ -25,8 +25,7 @@ LENGTH, HEADS, HEAD_SIZES = 2048, 528, (64, 128)
 SKIP, GUARD = "tile-skip-masked-blocks", "tile-guard-softmax"
 NEITHER = f"--disable-pass={SKIP},{GUARD}"
 # Each warp leaves sums for the others' elements once a block of keys: the more keys, the better. As many as fit.
-KEYS = {64: 192, 128: 128}
-SPLIT_K = ["--split=k", "--tile=m=128,n={keys}", NEITHER]
+SPLIT_K = ["--split=k", "--tile=m=128,n=192", NEITHER]
 
 # name, flags; `materialize` is the schedule of the source that keeps S and P in memory
 STEPS = (
@@ -57,8 +56,7 @@ def stem(number, d):
 
 def each_step():
     """(head size, number, name, flags) of all."""
-    return [(d, number, name, [flag.format(keys=KEYS[d]) for flag in flags])
-            for d in HEAD_SIZES for number, (name, flags) in enumerate(STEPS)]
+    return [(d, number, name, flags) for d in HEAD_SIZES for number, (name, flags) in enumerate(STEPS)]
 
 
 def compile_all(arguments):

@@ -87,7 +87,7 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
                       map.getValue().getNumDims() == 0,
                   "a map from sizes to one extent");
   }
-  if (name == "tile.descending")
+  if (name == "tile.descending" || name == "tile.alternating")
     return onLoop(isa<UnitAttr>(value), "a unit");
   if (name == getWarpsAttrHelper().getName())
     return onKernel(isa<WarpsAttr>(value), "#tile.warps<...>");

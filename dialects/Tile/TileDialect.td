@@ -30,8 +30,10 @@ def Tile_Dialect : Dialect {
     extent, promises that every block lies below that extent: what is read at
     the loop's indices along a dimension of this extent is in the tensor.
     `tile.descending` asks for the blocks from the last to the first, where any
-    order is right: tile-to-warp follows it, the CPU does not. A kernel whose work is spread over the warps of a block carries `tile.warps`,
-    and `tile.resources` where a target's limits chose its tiles.
+    order is right, and `tile.alternating` for that in every other iteration of
+    the loop around it: tile-to-warp follows them, the CPU does not. A kernel
+    whose work is spread over the warps of a block carries `tile.warps`, and
+    `tile.resources` where a target's limits chose its tiles.
   }];
   let dependentDialects = ["::attentile::attn::AttnDialect", "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];

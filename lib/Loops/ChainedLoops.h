@@ -28,6 +28,20 @@ inline mlir::scf::ForOp getNextInChain(mlir::scf::ForOp loop) {
   return follows ? next : mlir::scf::ForOp();
 }
 
+/// Whether another loop over an axis goes on with what this one leaves, or this
+/// one with another's.
+inline bool isChained(mlir::scf::ForOp loop) {
+  auto isLoop = [](mlir::Operation *op) {
+    return mlir::isa_and_nonnull<mlir::scf::ForOp>(op) &&
+           op->hasAttr("tile.axis");
+  };
+  return llvm::any_of(loop.getInits(),
+                      [&](mlir::Value init) {
+                        return isLoop(init.getDefiningOp());
+                      }) ||
+         llvm::any_of(loop->getUsers(), isLoop);
+}
+
 } // namespace attentile
 
 #endif

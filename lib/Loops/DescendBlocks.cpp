@@ -21,6 +21,7 @@
 // term the order of the axis is a little faster (docs/performance.md).
 //
 
+#include "ChainedLoops.h"
 #include "Tile/Tile.h"
 #include "attentile/Loops/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -37,18 +38,6 @@ using namespace mlir;
 
 namespace attentile {
 namespace {
-
-/// Whether another loop over an axis goes on with what this one leaves, or this
-/// one with another's.
-bool isChained(scf::ForOp loop) {
-  auto isLoop = [](Operation *op) {
-    return isa_and_nonnull<scf::ForOp>(op) && op->hasAttr("tile.axis");
-  };
-  return llvm::any_of(
-             loop.getInits(),
-             [&](Value init) { return isLoop(init.getDefiningOp()); }) ||
-         llvm::any_of(loop->getUsers(), isLoop);
-}
 
 /// Whether a float is made of the loop's position.
 bool usesPosition(scf::ForOp loop) {

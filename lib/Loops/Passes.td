@@ -481,13 +481,15 @@ def TileSequencePrograms : Pass<"tile-sequence-programs"> {
   let description = [{
     The programs along a grid's last axis become a loop in one program: how
     FlashAttention-1 divides the work, fewer and longer programs that load what
-    they share once. Only on request (`--programs=head`).
+    they share once. A reduction in it goes over its blocks there and back: what
+    it read last is what the cache still has. Only on request
+    (`--programs=head`).
 
     ```mlir
     // before                                            // after
     tile.kernel @k grid(%b < %B, %h < %H, %i < %n) {     tile.kernel @k grid(%b < %B, %h < %H) {
-      ...                                                  scf.for %i = %c0 to %n step %c1 {
-    }                                                        ...
+      scf.for %n0 ... {tile.axis = "n"}                    scf.for %i = %c0 to %n step %c1 {
+    }                                                        scf.for %n0 ... {tile.axis = "n", tile.alternating}
                                                            } {tile.axis = "i"}
                                                          }
     ```

@@ -6,12 +6,16 @@
 //===----------------------------------------------------------------------===//
 //
 // Does: the programs along a grid's last axis become one program that runs them
-// in a loop. Expects: tile.kernel. Leaves: a grid with an axis less, and a loop
-// named as the axis around the whole body. Does not handle: grids of one axis
-// stay as they are where they have none to lose.
+// in a loop; the reductions in it go over their blocks there and back
+// (`tile.alternating`), so that each begins with what the one before read last
+// and the cache still has. Expects: tile.kernel. Leaves: a grid with an axis
+// less, and a loop named as the axis around the whole body. Does not handle:
+// grids of one axis stay as they are where they have none to lose; loops that
+// go on where another one ends, and those with an order of their own, keep it.
 //
 //===----------------------------------------------------------------------===//
 
+#include "ChainedLoops.h"
 #include "Tile/Tile.h"
 #include "attentile/Loops/Passes.h"
 
@@ -44,6 +48,10 @@ void sequence(tile::KernelOp kernel) {
   loop->setAttr("tile.axis", name);
   for (Operation *op : moved)
     op->moveBefore(loop.getBody()->getTerminator());
+  for (auto inner : loop.getBody()->getOps<scf::ForOp>())
+    if (inner->hasAttr("tile.axis") && inner.getNumResults() != 0 &&
+        !isChained(inner) && !inner->hasAttr("tile.descending"))
+      inner->setAttr("tile.alternating", builder.getUnitAttr());
 
   id.replaceAllUsesWith(loop.getInductionVar());
   body.eraseArgument(id.getArgNumber());

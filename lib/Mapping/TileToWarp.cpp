@@ -125,6 +125,26 @@ static Value descend(OpBuilder &before, scf::ForOp loop) {
   return arith::SubIOp::create(body, loc, last, done);
 }
 
+/// The position of a loop that does so in every other iteration of the one
+/// around it.
+static Value alternate(OpBuilder &before, scf::ForOp loop, scf::ForOp around) {
+  Location loc = loop.getLoc();
+  Value done = before.createOrFold<arith::SubIOp>(
+      loc, around.getInductionVar(), around.getLowerBound());
+  Value turn =
+      before.createOrFold<arith::DivUIOp>(loc, done, around.getStep());
+  Value two = arith::ConstantIndexOp::create(before, loc, 2);
+  Value zero = arith::ConstantIndexOp::create(before, loc, 0);
+  Value isBack = arith::CmpIOp::create(
+      before, loc, arith::CmpIPredicate::ne,
+      arith::RemUIOp::create(before, loc, turn, two), zero);
+  Value back = descend(before, loop);
+  OpBuilder body(loop.getContext());
+  body.setInsertionPointAfterValue(back);
+  return arith::SelectOp::create(body, loc, isBack, back,
+                                 loop.getInductionVar());
+}
+
 LogicalResult WarpEmitter::emitFor(scf::ForOp loop) {
   SmallVector<Value> inits;
   for (Value init : loop.getInitArgs())
@@ -139,6 +159,13 @@ LogicalResult WarpEmitter::emitFor(scf::ForOp loop) {
   if (loop->hasAttr("tile.descending")) {
     OpBuilder before(made);
     set(loop.getInductionVar(), descend(before, made));
+  } else if (loop->hasAttr("tile.alternating")) {
+    auto around = made->getParentOfType<scf::ForOp>();
+    if (!around)
+      return loop.emitError("expected a loop around one with "
+                            "'tile.alternating', got none");
+    OpBuilder before(made);
+    set(loop.getInductionVar(), alternate(before, made, around));
   }
   if (failed(moveRegion(*loop.getBody(), *made.getBody())))
     return failure();

@@ -46,6 +46,10 @@ static bool isPosition(Value index) {
       index = cast.getIn();
   };
   strip();
+  // Where it goes there and back.
+  if (auto either = index.getDefiningOp<arith::SelectOp>())
+    return isPosition(either.getTrueValue()) &&
+           isPosition(either.getFalseValue());
   // Where it descends: the last one less what the index has come.
   SmallVector<Value, 2> outside;
   if (auto difference = index.getDefiningOp<arith::SubIOp>()) {
@@ -76,7 +80,8 @@ static bool isPosition(Value index) {
                   : scf::ForOp();
   return loop && argument == loop.getInductionVar() &&
          loop->hasAttr("tile.axis") &&
-         (outside.empty() || loop->hasAttr("tile.descending")) &&
+         (outside.empty() || loop->hasAttr("tile.descending") ||
+          loop->hasAttr("tile.alternating")) &&
          llvm::all_of(outside, [&](Value value) {
            return loop.isDefinedOutsideOfLoop(value);
          });

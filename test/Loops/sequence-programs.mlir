@@ -25,3 +25,43 @@ tile.program @copy sizes(%H, %M) ins(%X: f32[H, M]) outs(%Y: f32[H, M]) {
   tile.kernel @none grid() {
   }
 }
+
+// A reduction goes there and back; one with an order of its own keeps it, and
+// so do loops that go on where another ends.
+// CHECK-LABEL: tile.kernel @sums
+// CHECK: scf.for
+// CHECK: } {tile.alternating, tile.axis = "n"}
+// CHECK: } {tile.axis = "n", tile.descending}
+// CHECK: } {tile.axis = "n"}
+// CHECK: } {tile.axis = "n"}
+// CHECK: } {tile.axis = "i"}
+tile.program @sums sizes(%H, %M) ins(%X: f32[H, M]) outs(%Y: f32[H]) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  tile.kernel @sums grid(%i < %H) {
+    %a = scf.for %n = %c0 to %M step %c1 iter_args(%sum = %zero) -> (f32) {
+      %x = tile.load %X[%i, %n] : tensor<?x?xf32>, (index, index) -> f32
+      %next = arith.addf %sum, %x : f32
+      scf.yield %next : f32
+    } {tile.axis = "n"}
+    %b = scf.for %n = %c0 to %M step %c1 iter_args(%sum = %zero) -> (f32) {
+      %x = tile.load %X[%i, %n] : tensor<?x?xf32>, (index, index) -> f32
+      %next = arith.addf %sum, %x : f32
+      scf.yield %next : f32
+    } {tile.axis = "n", tile.descending}
+    %c = scf.for %n = %c0 to %i step %c1 iter_args(%sum = %zero) -> (f32) {
+      %x = tile.load %X[%i, %n] : tensor<?x?xf32>, (index, index) -> f32
+      %next = arith.addf %sum, %x : f32
+      scf.yield %next : f32
+    } {tile.axis = "n"}
+    %d = scf.for %n = %i to %M step %c1 iter_args(%sum = %c) -> (f32) {
+      %x = tile.load %X[%i, %n] : tensor<?x?xf32>, (index, index) -> f32
+      %next = arith.addf %sum, %x : f32
+      scf.yield %next : f32
+    } {tile.axis = "n"}
+    %ab = arith.addf %a, %b : f32
+    %all = arith.addf %ab, %d : f32
+    tile.store %all, %Y[%i] : f32, tensor<?xf32>, (index)
+  }
+}

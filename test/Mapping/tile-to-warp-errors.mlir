@@ -201,3 +201,15 @@ tile.program @p sizes(%M) ins(%P: bf16[16, 32], %V: bf16[32, 8]) outs(%O: f32[16
     %o = tile.dot %p, %v over ["n"] product bf16 : tensor<16x32xbf16, #m_n>, tensor<32x8xbf16, #n_e> -> tensor<16x8xf32, #m_e>
   }
 }
+
+// -----
+
+tile.program @p sizes(%M) ins() outs(%O: f32[M]) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  tile.kernel @p_0 grid() attributes {tile.warps = #tile.warps<rows = "m">} {
+    // expected-error@+1 {{expected a loop around one with 'tile.alternating', got none}}
+    scf.for %n = %c0 to %M step %c1 {
+    } {tile.axis = "n", tile.alternating}
+  }
+}

@@ -13,6 +13,7 @@ tile.program @positions sizes(%N) ins(%K: bf16[N, 64], %from: index) outs(%O: bf
     %rows = warp.alloc {offset = 0} : !half
     %c0 = arith.constant 0 : index
     %c64 = arith.constant 64 : index
+    %back = arith.cmpi slt, %from, %c64 : index
     // Anywhere: a count between two ends.
     // CHECK: arith.maxsi
     // CHECK: arith.minsi
@@ -47,6 +48,18 @@ tile.program @positions sizes(%N) ins(%K: bf16[N, 64], %from: index) outs(%O: bf
       warp.wait_group 0
       warp.barrier
     } {tile.axis = "n", tile.descending}
+    // There and back.
+    // CHECK: scf.for
+    // CHECK-NOT: arith.maxsi
+    // CHECK-COUNT-4: arith.cmpi sgt
+    scf.for %n0 = %c0 to %N step %c64 {
+      %end = arith.subi %from, %n0 : index
+      %at = arith.select %back, %end, %n0 : index
+      warp.copy_async %K[%at, %c0] dims [0, 1] to %rows {in_bounds = array<i1: false, true>} : tensor<?x64xbf16>, !half
+      warp.commit_group
+      warp.wait_group 0
+      warp.barrier
+    } {tile.axis = "n", tile.alternating}
     // Without that promise it may start anywhere.
     // CHECK: scf.for
     // CHECK-COUNT-4: arith.cmpi ult, %{{.*}} : i32
