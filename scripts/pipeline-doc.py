@@ -44,6 +44,9 @@ computed once as before, in the same order: with 4096 keys and queries in tiles 
     ("tile-join-loops", "tile-join-loops", """
 For GPUs. One loop over both kinds of blocks: what partial blocks evaluate stands behind a branch on the block's index. One body
 to assign registers for, one for ptxas to read, and a pipeline of copies that neither drains nor fills on the way."""),
+    ("tile-vote-masks", "tile-vote-masks", """
+For GPUs. A partial block is cut by the mask for some rows only, and by the axis's end seldom: each bound stands behind a branch
+of its own, and the rows of a warp vote whether they evaluate it."""),
     ("tile-merge-bounds", "tile-merge-bounds", """
 For GPUs. The axis's end and the mask's are one bound, which a row computes once: one comparison and one select an element."""),
     ("tile-guard-softmax", "tile-guard-softmax", """
@@ -52,7 +55,7 @@ exponentials grow too large. Then the step of before runs, on the scores that ar
 ]
 
 # On a CPU these do not pay; the stages show them all the same.
-GPU_PASSES = "tile-peel-tails,tile-join-loops,tile-merge-bounds,tile-guard-softmax"
+GPU_PASSES = "tile-peel-tails,tile-join-loops,tile-vote-masks,tile-merge-bounds,tile-guard-softmax"
 
 
 def compile_kernel(tools, *flags):

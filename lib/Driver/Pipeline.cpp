@@ -32,6 +32,7 @@ static constexpr llvm::StringRef kOptimizing[] = {
     "tile-fold-exp2",
     "tile-peel-tails",
     "tile-join-loops",
+    "tile-vote-masks",
     "tile-merge-bounds",
     "tile-guard-softmax",
     "tile-start-sums-at-bias",
@@ -44,8 +45,9 @@ static constexpr llvm::StringRef kOptimizing[] = {
 /// element, for which it must stand alone; a maximum is cheap beside its
 /// products (docs/decisions), and its threads take programs as they come.
 static constexpr llvm::StringRef kOnlyForGpu[] = {
-    "tile-peel-tails",    "tile-join-loops",         "tile-merge-bounds",
-    "tile-guard-softmax", "tile-start-sums-at-bias", "tile-order-programs",
+    "tile-peel-tails",     "tile-join-loops",    "tile-vote-masks",
+    "tile-merge-bounds",   "tile-guard-softmax", "tile-start-sums-at-bias",
+    "tile-order-programs",
 };
 
 /// What runs on request alone (--add-pass): not timed yet.
@@ -143,6 +145,12 @@ static void buildLoopStage(OpPassManager &pm, const PipelineOptions &options) {
   // After those: full blocks are known not to reach the axis's end.
   if (options.isEnabled("tile-join-loops")) {
     pm.addPass(createTileJoinLoops());
+    simplify(pm, options);
+  }
+  // Behind the branch around full blocks, before bounds become one: the axis's
+  // end is asked for apart, as what is left compares n - m with constants.
+  if (options.isEnabled("tile-vote-masks")) {
+    pm.addPass(createTileVoteMasks());
     simplify(pm, options);
   }
   // After those: they look for the axis's bound alone.

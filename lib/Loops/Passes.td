@@ -331,6 +331,43 @@ def TileJoinLoops : Pass<"tile-join-loops"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def TileVoteMasks : Pass<"tile-vote-masks"> {
+  let summary = "a mask's bounds only for rows that they cut";
+  let description = [{
+    A block that a mask cuts anywhere evaluates all of the mask for all of its
+    rows: of a sliding window's, those at its start and those at its end both
+    compare twice and select twice an element. Behind the branch that full
+    blocks take, each comparison of the loop's index with a limit becomes a
+    select behind a branch of its own, on a vote of the rows that decide
+    together: whether the whole block lies on the visible side of their limits.
+
+    Before:
+
+    ```mlir
+    %first = arith.cmpi sgt, %ns, %starts : tensor<128x64xindex, #m_n>
+    %last = arith.cmpi sle, %ns, %ends : tensor<128x64xindex, #m_n>
+    %in = arith.andi %first, %last : tensor<128x64xi1, #m_n>
+    %x = arith.select %in, %s, %hidden : ...
+    ```
+
+    After:
+
+    ```mlir
+    %a = arith.cmpi sgt, %n0s, %start : tensor<128xindex, #m>     // %n0s: the block's first index
+    %b = tile.vote %a : tensor<128xi1, #m>
+    %y = scf.if %b -> (tensor<128x64xf32, #m_n>) {
+      scf.yield %s : tensor<128x64xf32, #m_n>
+    } else {
+      %first = arith.cmpi sgt, %ns, %starts : tensor<128x64xindex, #m_n>
+      %z = arith.select %first, %s, %hidden : ...
+      scf.yield %z : tensor<128x64xf32, #m_n>
+    }
+    ...                                                           // the same for %last, of %y
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def TileMergeBounds : Pass<"tile-merge-bounds"> {
   let summary = "one comparison where a mask had several";
   let description = [{

@@ -136,10 +136,15 @@ private:
   bool addYield(scf::YieldOp yield);
 };
 
+/// The axis whose rows vote for what leaves the branches. A vote that is only
+/// asked inside them (of a mask's bound) decides nothing.
 bool Decision::findAxis() {
   for (scf::IfOp branch : branches)
     branch->walk([&](tile::VoteOp vote) {
-      if (!axis && tile::isTile(vote.getOperand().getType()))
+      bool leaves = llvm::any_of(vote->getUsers(), [](Operation *user) {
+        return !isa<scf::IfOp>(user);
+      });
+      if (!axis && leaves && tile::isTile(vote.getOperand().getType()))
         axis = tile::getAxes(vote.getOperand().getType()).front();
     });
   return axis != nullptr;

@@ -21,14 +21,15 @@ IndexSums::IndexSums(warp::KernelOp kernel) : kernel(kernel) {
   number(kernel->getParentOfType<tile::ProgramOp>());
 }
 
-/// Numbers values in the order in which they are defined.
+/// Numbers values in the order in which they are defined, with room for one
+/// behind each.
 void IndexSums::number(Operation *op) {
   for (Value result : op->getResults())
-    places[result] = places.size();
+    places[result] = 2 * places.size();
   for (Region &region : op->getRegions())
     for (Block &block : region) {
       for (BlockArgument argument : block.getArguments())
-        places[argument] = places.size();
+        places[argument] = 2 * places.size();
       for (Operation &inner : block)
         number(&inner);
     }
@@ -81,6 +82,10 @@ Value IndexSums::makeBase(const IndexSum &sum) {
         builder.setInsertionPointAfterValue(base);
       else if (base && isa<BlockArgument>(value) &&
                base.getParentBlock() == value.getParentBlock())
+        builder.setInsertionPointAfterValue(base);
+      else if (base && value.getParentBlock() == base.getParentBlock() &&
+               value.getDefiningOp() && base.getDefiningOp() &&
+               value.getDefiningOp()->isBeforeInBlock(base.getDefiningOp()))
         builder.setInsertionPointAfterValue(base);
       Location loc = value.getLoc();
       Value part = value;

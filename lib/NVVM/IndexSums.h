@@ -46,6 +46,16 @@ public:
     sum.add(places.lookup(value), value, factor);
   }
 
+  /// A value made of `from` alone, at the kernel's top or behind it, takes its
+  /// place in sums.
+  void addDerived(mlir::Value derived, mlir::Value from) {
+    places[derived] = places.lookup(from) + 1;
+  }
+  void replace(IndexSum &sum, mlir::Value from, mlir::Value derived) {
+    auto term = sum.terms.extract(places.lookup(from));
+    sum.add(places.lookup(derived), derived, term.mapped().second);
+  }
+
   /// The sum without its constant; null for one of constants. Each part stands
   /// behind the last value that it needs, and is made once.
   mlir::Value makeBase(const IndexSum &sum);

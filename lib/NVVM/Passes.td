@@ -109,6 +109,31 @@ def WarpShareOffsets : Pass<"warp-share-offsets", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def WarpShareComparisons : Pass<"warp-share-comparisons", "::mlir::ModuleOp"> {
+  let summary = "one comparison for a diagonal";
+  let description = [{
+    Each element of a fragment compares its own n with its row's limit, though
+    n - m of all elements differ by constants. The difference becomes a base,
+    the same for all, that is compared with constants; elements on one diagonal
+    share the comparison. What the loop does not change of the base is clamped
+    to 32 bits before it, which changes no answer: the loop's index is at least
+    0 and below 2^31 - 2^15, and the constants are small.
+
+    ```mlir
+    %n8 = arith.addi %n, %c8 : index
+    %m8 = arith.addi %m, %c8 : index
+    %a = arith.cmpi sle, %n, %m : index
+    %b = arith.cmpi sle, %n8, %m8 : index
+    // becomes
+    %l = arith.maxsi %before_m, %least : index      // before the loop that counts %n0
+    %h = arith.minsi %l, %most : index
+    %d = arith.addi %h, %n0 : index
+    %a = arith.cmpi sle, %d, %c0 : index            // %b too
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def WarpShareLoads : Pass<"warp-share-loads", "::mlir::ModuleOp"> {
   let summary = "lanes load distinct elements and exchange them";
   let description = [{

@@ -22,6 +22,7 @@ void buildRegisterPipeline(OpPassManager &manager) {
   manager.addPass(createCSEPass());
   manager.addPass(createWarpShareRandom());
   manager.addPass(createWarpShareOffsets());
+  manager.addPass(createWarpShareComparisons());
   manager.addPass(createCSEPass());
   // Equal loads are one: those that are left differ between lanes.
   manager.addPass(createWarpShareLoads());

@@ -36,6 +36,7 @@ const char *kToTiles =
     "cse,"
     "loop-invariant-code-motion";
 const char *kGuard = ",tile-peel-tails,canonicalize,cse,tile-join-loops,"
+                     "canonicalize,cse,tile-vote-masks,"
                      "canonicalize,cse,tile-merge-bounds,"
                      "canonicalize,cse,tile-guard-softmax,"
                      "canonicalize,cse,loop-invariant-code-motion";
@@ -372,6 +373,19 @@ TEST(TileToWarp, blocksOfRowsDecideApart) {
         run.decisions = "registers-at-once=0";
         expectSame(run);
       }
+}
+
+/// Masks of scalars, whose elements share comparisons.
+TEST(TileToWarp, sharedComparisons) {
+  for (const char *example :
+       {"02-causal", "03-sliding-window", "12-neighbourhood"})
+    for (bool guard : {false, true}) {
+      KernelCase run{example, "bf16", 16, 32, "tile-sizes=m=64,n=16"};
+      run.guard = guard;
+      run.behind = ",warp-pipeline-copies,warp-allocate-shared,"
+                   "warp-unroll-fragments,cse,warp-share-comparisons,cse";
+      expectSame(run);
+    }
 }
 
 /// The form for tensors of any strides: small tiles, one loop, every element by

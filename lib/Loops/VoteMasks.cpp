@@ -1,0 +1,229 @@
+//===- VoteMasks.cpp - a mask's bounds only for rows that they cut --------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Does: splits a mask into its bounds (n <= last, n > first), each behind a
+// branch of its own on whether the block of keys lies on the visible side of it
+// for all rows that decide together: of a window's blocks those at its start
+// evaluate one bound, those at its end the other, and no warp evaluates one
+// that does not cut its rows. Expects: tile loops in which masks are behind a
+// branch. Leaves: the same values. Does not handle: conditions that compare
+// something else than the loop's index; they stay one select.
+//
+//===----------------------------------------------------------------------===//
+
+#include "VisibilityFormula.h"
+#include "attentile/Loops/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace attentile {
+#define GEN_PASS_DEF_TILEVOTEMASKS
+#include "Loops/Passes.h.inc"
+} // namespace attentile
+
+#define DEBUG_TYPE "tile-vote-masks"
+
+using namespace mlir;
+
+namespace attentile {
+namespace {
+
+using P = arith::CmpIPredicate;
+
+/// What a thread may have. A kernel that is expected to take all of it (head
+/// size 128 with 64 keys) has no room for what the branches need.
+constexpr int64_t kMostRegisters = 255;
+
+/// A part of a conjunction: `value` as it is, or negated.
+struct Conjunct {
+  Value value;
+  bool negated;
+};
+
+/// The parts of `condition`, all of which must hold (for it to fail, if
+/// `negated`).
+void collect(Value condition, bool negated, SmallVectorImpl<Conjunct> &out) {
+  Operation *op = condition.getDefiningOp();
+  if (negated ? isa_and_nonnull<arith::OrIOp>(op)
+              : isa_and_nonnull<arith::AndIOp>(op)) {
+    collect(op->getOperand(0), negated, out);
+    collect(op->getOperand(1), negated, out);
+    return;
+  }
+  out.push_back({condition, negated});
+}
+
+/// A comparison of the loop's index with a limit that a row has, or all rows.
+struct Bound {
+  tile::IndexOp index;
+  Value limit;
+  P predicate;
+};
+
+std::optional<Bound> matchBound(Conjunct part, scf::ForOp loop) {
+  auto compare = stripBroadcast(part.value).getDefiningOp<arith::CmpIOp>();
+  if (!compare || compare.getPredicate() == P::eq ||
+      compare.getPredicate() == P::ne || compare.getPredicate() >= P::ult)
+    return std::nullopt;
+  P predicate = compare.getPredicate();
+  if (part.negated)
+    predicate = arith::invertPredicate(predicate);
+  Value index = stripBroadcast(compare.getLhs());
+  Value limit = stripBroadcast(compare.getRhs());
+  if (!isLoopIndex(index, loop)) {
+    std::swap(index, limit);
+    predicate = predicate == P::slt   ? P::sgt
+                : predicate == P::sle ? P::sge
+                : predicate == P::sgt ? P::slt
+                                      : P::sle;
+  }
+  auto tile = isLoopIndex(index, loop) ? index.getDefiningOp<tile::IndexOp>()
+                                       : tile::IndexOp();
+  if (!tile || tile::getAxisPosition(limit.getType(),
+                                     tile::getAxes(tile.getType()).front()))
+    return std::nullopt;
+  return Bound{tile, limit, predicate};
+}
+
+/// Whether all of the block's indices are on the visible side of the limit, for
+/// the rows that decide together.
+Value emitVote(OpBuilder &b, Location loc, Bound bound) {
+  bool isUpper = bound.predicate == P::slt || bound.predicate == P::sle;
+  Value end = bound.index.getBase();
+  if (isUpper) {
+    int64_t size = bound.index.getType().getDimSize(0);
+    end = arith::AddIOp::create(
+        b, loc, end, arith::ConstantIndexOp::create(b, loc, size - 1));
+  }
+  Type type = bound.limit.getType();
+  if (tile::isTile(type))
+    end = tile::BroadcastOp::create(b, loc, type, end);
+  Value whole =
+      arith::CmpIOp::create(b, loc, bound.predicate, end, bound.limit);
+  return tile::isTile(type) ? tile::VoteOp::create(b, loc, whole).getResult()
+                            : whole;
+}
+
+/// The comparison again, where the branch needs it.
+Value cloneBound(OpBuilder &b, Value value) {
+  IRMapping mapping;
+  Operation *op = value.getDefiningOp();
+  if (isa<tile::BroadcastOp>(op))
+    mapping.map(op->getOperand(0), cloneBound(b, op->getOperand(0)));
+  return b.clone(*op, mapping)->getResult(0);
+}
+
+/// `select` by its parts: what is no bound at once, then each bound.
+void split(arith::SelectOp select, ArrayRef<Conjunct> parts, bool hidesTrue,
+           scf::ForOp loop) {
+  OpBuilder b(select);
+  Location loc = select.getLoc();
+  Value visible = hidesTrue ? select.getFalseValue() : select.getTrueValue();
+  Value hidden = hidesTrue ? select.getTrueValue() : select.getFalseValue();
+  auto apply = [&](OpBuilder &b, Conjunct part, Value value) -> Value {
+    return part.negated
+               ? arith::SelectOp::create(b, loc, part.value, hidden, value)
+               : arith::SelectOp::create(b, loc, part.value, value, hidden);
+  };
+  Value rest;
+  for (Conjunct part : parts) {
+    if (matchBound(part, loop))
+      continue;
+    if (!rest)
+      rest = part.value;
+    else if (part.negated)
+      rest = arith::OrIOp::create(b, loc, rest, part.value);
+    else
+      rest = arith::AndIOp::create(b, loc, rest, part.value);
+  }
+  if (rest)
+    visible = apply(b, {rest, hidesTrue}, visible);
+  for (Conjunct part : parts) {
+    std::optional<Bound> bound = matchBound(part, loop);
+    if (!bound)
+      continue;
+    auto branch =
+        scf::IfOp::create(b, loc, visible.getType(), emitVote(b, loc, *bound),
+                          /*addThenBlock=*/true,
+                          /*addElseBlock=*/true);
+    OpBuilder in = OpBuilder::atBlockEnd(branch.thenBlock());
+    scf::YieldOp::create(in, loc, visible);
+    in.setInsertionPointToEnd(branch.elseBlock());
+    Conjunct inside{cloneBound(in, part.value), part.negated};
+    scf::YieldOp::create(in, loc, apply(in, inside, visible));
+    visible = branch.getResult(0);
+  }
+  select.replaceAllUsesWith(visible);
+  select.erase();
+}
+
+struct TileVoteMasks : impl::TileVoteMasksBase<TileVoteMasks> {
+  void runOnOperation() override {
+    getOperation()->walk([&](scf::ForOp loop) {
+      auto kernel = loop->getParentOfType<tile::KernelOp>();
+      auto resources =
+          kernel->getAttrOfType<tile::ResourcesAttr>("tile.resources");
+      if (resources && resources.getRegisters() >= kMostRegisters)
+        return;
+      auto blocks = loop->getAttrOfType<tile::BlockClassAttr>("tile.blocks");
+      if (blocks && blocks.getValue() == tile::BlockClass::Mixed)
+        loop->walk([&](scf::IfOp branch) {
+          if (branch->getParentOp() == loop && branch.elseBlock())
+            splitAll(*branch.elseBlock(), loop);
+        });
+    });
+  }
+
+  /// The masks of a side of a branch.
+  void splitAll(Block &block, scf::ForOp loop) {
+    struct Mask {
+      arith::SelectOp select;
+      SmallVector<Conjunct> parts;
+      bool hidesTrue = false;
+    };
+    SmallVector<Mask> masks;
+    unsigned cuts = 0;  // bounds that differ between rows
+    unsigned total = 0; // parts of all masks
+    for (arith::SelectOp select : block.getOps<arith::SelectOp>()) {
+      if (!isa<FloatType>(tile::getElementType(select.getType())) ||
+          !tile::isTile(select.getCondition().getType()))
+        continue;
+      Mask mask{select, {}, false};
+      for (bool negated : {false, true}) {
+        if (!mask.parts.empty() ||
+            !isConstant(negated ? select.getTrueValue()
+                                : select.getFalseValue()))
+          continue;
+        collect(select.getCondition(), negated, mask.parts);
+        mask.hidesTrue = negated;
+      }
+      total += mask.parts.size();
+      for (Conjunct part : mask.parts)
+        if (auto bound = matchBound(part, loop))
+          cuts += tile::isTile(bound->limit.getType());
+      if (!mask.parts.empty())
+        masks.push_back(mask);
+    }
+    // The axis's end alone is what the branch around asks already.
+    if (cuts == 0 && total < 2)
+      return;
+    for (Mask &mask : masks)
+      if (llvm::any_of(mask.parts, [&](Conjunct part) {
+            return matchBound(part, loop).has_value();
+          }))
+        split(mask.select, mask.parts, mask.hidesTrue, loop);
+  }
+
+  static bool isConstant(Value value) {
+    Operation *op = stripBroadcast(value).getDefiningOp();
+    return op && op->hasTrait<OpTrait::ConstantLike>();
+  }
+};
+
+} // namespace
+} // namespace attentile

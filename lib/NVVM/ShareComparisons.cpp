@@ -1,0 +1,245 @@
+//===- ShareComparisons.cpp - one comparison for a diagonal ---------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Does: writes comparisons of indices that differ by constants as a base
+//   compared with a constant: the elements of a fragment share the base of
+//   n <= m + k, and those on a diagonal the comparison.
+// Expects: registers, no fragments.
+// Leaves: comparisons with constants; each once in a block.
+// Does not handle: differences without the index that a loop counts; those of
+//   values of which nothing is known, but one argument of the program: in 64
+//   bits they could wrap.
+//
+//===----------------------------------------------------------------------===//
+
+#include "IndexSums.h"
+#include "attentile/NVVM/Passes.h"
+#include "attentile/NVVM/Signature.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace attentile {
+#define GEN_PASS_DEF_WARPSHARECOMPARISONS
+#include "NVVM/Passes.h.inc"
+} // namespace attentile
+
+using namespace mlir;
+
+namespace attentile {
+namespace {
+
+using P = arith::CmpIPredicate;
+
+/// What a difference stays within, and what its unknown term is clamped to.
+constexpr int64_t kMost = int64_t(1) << 60;
+
+/// How far apart the elements of a fragment are at most.
+constexpr int64_t kNear = 1 << 13;
+
+class Sharer {
+public:
+  explicit Sharer(warp::KernelOp kernel)
+      : kernel(kernel), sums(kernel), builder(kernel.getContext()) {}
+
+  void run();
+
+private:
+  struct Member {
+    arith::CmpIOp op;
+    Value limit;  ///< the side without a loop's index
+    P predicate;  ///< of `sum` and 0
+    IndexSum sum; ///< the difference of both sides; a loop's index counts once
+  };
+  using Key = std::pair<Block *, SmallVector<std::pair<unsigned, int64_t>>>;
+
+  std::optional<int64_t> largest(Value value);
+  std::optional<Member> collect(arith::CmpIOp op);
+  scf::ForOp takeIndex(IndexSum &sum);
+  void share(MutableArrayRef<Member> members);
+
+  warp::KernelOp kernel;
+  IndexSums sums;
+  OpBuilder builder;
+  llvm::DenseMap<Value, Value> clamped;
+  llvm::MapVector<Key, SmallVector<Member>, std::map<Key, unsigned>> groups;
+};
+
+/// What a value that is at least 0 is at most.
+std::optional<int64_t> Sharer::largest(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    Operation *owner = argument.getOwner()->getParentOp();
+    if (auto program = dyn_cast<attn::SignatureOpInterface>(owner)) {
+      if (llvm::is_contained(program.getSizeArgs(), argument))
+        return kLargestSize;
+      return std::nullopt;
+    }
+    auto loop = dyn_cast<scf::ForOp>(owner);
+    if (isa<warp::KernelOp>(owner) || (loop && loop->hasAttr("tile.axis") &&
+                                       argument == loop.getInductionVar()))
+      return int64_t(1) << 32;
+    return std::nullopt;
+  }
+  Operation *op = value.getDefiningOp();
+  if (isa<warp::ThreadIdOp, warp::LaneIdOp, warp::WarpIdOp>(op))
+    return 1 << 10;
+  if (isa<arith::RemUIOp, arith::DivUIOp>(op))
+    return largest(op->getOperand(0));
+  APInt divisor;
+  if (isa<arith::CeilDivSIOp, arith::FloorDivSIOp, arith::DivSIOp>(op) &&
+      matchPattern(op->getOperand(1), m_ConstantInt(&divisor)) &&
+      divisor.isStrictlyPositive())
+    return largest(op->getOperand(0));
+  return std::nullopt;
+}
+
+/// The difference of both sides, with the one term that may be anything held
+/// so that nothing wraps: a limit beyond all positions stays beyond them.
+std::optional<Sharer::Member> Sharer::collect(arith::CmpIOp op) {
+  IndexSum left, right;
+  if (!op.getLhs().getType().isIndex() || op.getPredicate() == P::eq ||
+      op.getPredicate() == P::ne || op.getPredicate() >= P::ult ||
+      !sums.collect(op.getLhs(), left) || !sums.collect(op.getRhs(), right))
+    return std::nullopt;
+  // Every index that a loop counts stands on the left.
+  Member member{op, op.getRhs(), op.getPredicate(), {}};
+  auto isCounted = [](const auto &entry) {
+    auto argument = dyn_cast<BlockArgument>(entry.second.first);
+    return argument && isa<scf::ForOp>(argument.getOwner()->getParentOp());
+  };
+  if (llvm::any_of(right.terms, isCounted)) {
+    std::swap(left, right);
+    member.limit = op.getLhs();
+    P swapped[] = {P::sgt, P::sge, P::slt, P::sle};
+    member.predicate = swapped[unsigned(member.predicate) - unsigned(P::slt)];
+  }
+  IndexSum &sum = member.sum = std::move(left);
+  for (auto &[place, term] : right.terms)
+    sum.add(place, term.first, -term.second);
+  sum.constant -= right.constant;
+  Value open;
+  __int128 reach = std::abs(sum.constant);
+  for (auto &[place, term] : sum.terms) {
+    auto [value, factor] = term;
+    if (std::optional<int64_t> most = largest(value)) {
+      reach += __int128(*most) * std::abs(factor);
+      continue;
+    }
+    auto argument = dyn_cast<BlockArgument>(value);
+    if (open || std::abs(factor) != 1 || !argument ||
+        !isa<tile::ProgramOp>(argument.getOwner()->getParentOp()))
+      return std::nullopt;
+    open = value;
+  }
+  if (reach >= kMost)
+    return std::nullopt;
+  if (open) {
+    Value &held = clamped[open];
+    if (!held) {
+      sums.setInsertionPointAfter(builder, open);
+      auto bound = [&](int64_t value) {
+        return arith::ConstantIndexOp::create(builder, open.getLoc(), value);
+      };
+      held = arith::MinSIOp::create(
+          builder, open.getLoc(),
+          arith::MaxSIOp::create(builder, open.getLoc(), open, bound(-kMost)),
+          bound(kMost));
+      sums.addDerived(held, open);
+    }
+    sums.replace(sum, open, held);
+  }
+  return member;
+}
+
+/// Of a difference, the index that `loop` counts apart from the rest, which
+/// does not change in it; null if it counts none of it.
+scf::ForOp Sharer::takeIndex(IndexSum &sum) {
+  for (auto &[place, term] : sum.terms) {
+    auto argument = dyn_cast<BlockArgument>(term.first);
+    auto loop = argument
+                    ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp())
+                    : scf::ForOp();
+    if (!loop || term.second != 1)
+      continue;
+    sum.terms.erase(place);
+    bool isFixed =
+        !sum.terms.empty() && llvm::all_of(sum.terms, [&](const auto &other) {
+          return loop.isDefinedOutsideOfLoop(other.second.first);
+        });
+    return isFixed ? loop : scf::ForOp();
+  }
+  return {};
+}
+
+/// n + rest < c as n + rest' < c with a rest' of 32 bits: n is at least 0 and
+/// at most 2^31 - 2^15, c is small, so that what is beyond 2^14 or -2^31 + 2^14
+/// may as well be there.
+void Sharer::share(MutableArrayRef<Member> members) {
+  int64_t first = members.front().sum.constant;
+  bool areNear = llvm::all_of(members, [&](const Member &member) {
+    return std::abs(member.sum.constant - first) <= kNear;
+  });
+  // One limit for all, the axis's end, needs no other.
+  bool haveLimits = llvm::any_of(members, [&](const Member &member) {
+    return member.limit != members.front().limit;
+  });
+  IndexSum rest = members.front().sum;
+  scf::ForOp loop = takeIndex(rest);
+  if (!haveLimits || !areNear || !loop)
+    return;
+  Value fixed = sums.makeBase(rest);
+  sums.setInsertionPointAfter(builder, fixed);
+  Location loc = members.front().op.getLoc();
+  auto constant = [&](int64_t value) {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  };
+  if (first != 0)
+    fixed = arith::AddIOp::create(builder, loc, fixed, constant(first));
+  fixed = arith::MaxSIOp::create(builder, loc, fixed,
+                                 constant(INT32_MIN + 2 * kNear));
+  fixed = arith::MinSIOp::create(builder, loc, fixed, constant(2 * kNear));
+  // Here, not in the loop: the branch may not be taken.
+  builder.setInsertionPoint(members.front().op);
+  Value base =
+      arith::AddIOp::create(builder, loc, fixed, loop.getInductionVar());
+  std::map<std::pair<P, int64_t>, arith::CmpIOp> made;
+  for (Member &member : members) {
+    int64_t limit = first - member.sum.constant;
+    arith::CmpIOp &shared = made[{member.predicate, limit}];
+    if (!shared) {
+      builder.setInsertionPoint(member.op);
+      shared = arith::CmpIOp::create(builder, member.op.getLoc(),
+                                     member.predicate, base, constant(limit));
+    }
+    member.op.replaceAllUsesWith(shared.getResult());
+    member.op.erase();
+  }
+}
+
+void Sharer::run() {
+  SmallVector<arith::CmpIOp> work;
+  kernel->walk([&](arith::CmpIOp op) { work.push_back(op); });
+  for (arith::CmpIOp op : work)
+    if (std::optional<Member> member = collect(op)) {
+      Key key{op->getBlock(), {}};
+      for (auto &[place, term] : member->sum.terms)
+        key.second.push_back({place, term.second});
+      groups[key].push_back(std::move(*member));
+    }
+  for (auto &[key, members] : groups)
+    share(members);
+}
+
+struct WarpShareComparisons
+    : impl::WarpShareComparisonsBase<WarpShareComparisons> {
+  void runOnOperation() override {
+    getOperation()->walk([](warp::KernelOp kernel) { Sharer(kernel).run(); });
+  }
+};
+
+} // namespace
+} // namespace attentile
