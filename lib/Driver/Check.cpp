@@ -127,7 +127,7 @@ std::string Checker::runOne(const Config &config, StringRef pass,
     if (!reference)
       return llvm::toString(reference.takeError());
     for (ReferenceOutput &output : reference->outputs)
-      output.rowsAreAlike = config.values == Values::Equal;
+      output.rowsAreAlike = data->rowsAreAlike;
     run = std::make_shared<Prepared>(
         Prepared{std::move(*data), std::move(*reference)});
     if (keepReferences)

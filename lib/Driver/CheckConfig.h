@@ -110,6 +110,8 @@ struct Data {
   std::vector<HostTensor> ins, outs;
   std::vector<Recipe> recipes; // how each input was drawn
   std::vector<int64_t> sizes;
+  /// All keys are the same, drawn so or by a stride of 0.
+  bool rowsAreAlike = false;
 };
 std::optional<Data> makeData(Variant &variant, const Space &space,
                              const Config &config);

@@ -305,6 +305,7 @@ std::optional<Data> makeData(Variant &variant, const Space &space,
   if (!started)
     return std::nullopt;
   Data data = std::move(*started);
+  data.rowsAreAlike = config.values == Values::Equal;
   std::vector<Usage> usages = findUsages(variant, space, data.sizes);
   auto make = [&](BlockArgument argument, bool output) {
     ElementType type =
@@ -319,6 +320,9 @@ std::optional<Data> makeData(Variant &variant, const Space &space,
     HostTensor &tensor = data.ins[argument.getArgNumber()];
     const Usage &usage = usages[argument.getArgNumber()];
     tensor = make(argument, false);
+    for (auto [dim, isLoop] : llvm::enumerate(usage.loopDims))
+      data.rowsAreAlike |=
+          isLoop && tensor.strides[dim] == 0 && tensor.sizes[dim] > 1;
     Random own{random.next()};
     Recipe &recipe = data.recipes[argument.getArgNumber()];
     bool isNumber = isFloat(tensor.type) ||

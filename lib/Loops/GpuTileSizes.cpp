@@ -171,7 +171,10 @@ std::optional<Candidate> Chooser::find(const RequestedSizes &requests,
         for (bool keepLeft : {false, true}) {
           if (warps > 8 && !splitReduced)
             continue;
-          if (loop < kGranularity && !model.isAllF32())
+          // Rows of a product go 16 at a time whatever their type.
+          if (loop < kGranularity &&
+              (!model.isAllF32() ||
+               !llvm::is_contained(grid.getTile(), model.rows())))
             continue;
           tiles.rowsPerWarp = rowsPerWarp;
           tiles.warps = warps;

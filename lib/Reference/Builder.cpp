@@ -190,9 +190,13 @@ unsigned Builder::push(Step step, const Axes &of) {
                           step.op);
   for (unsigned operand : step.operands) {
     step.tainted |= program.steps[operand].tainted;
+    step.bound |= program.steps[operand].bound;
     if (pointwiseOperands)
       step.from.push_back(seenFrom(program.steps[operand], step.arrayAxes));
   }
+  if (step.op == Op::Select)
+    for (unsigned choice : ArrayRef(step.operands).drop_front())
+      step.ofStatistics |= program.steps[choice].bound.anyCommon(of);
   program.steps.push_back(std::move(step));
   return program.steps.size() - 1;
 }

@@ -84,7 +84,8 @@ void Builder::addProduct(ReduceOp reduce, arith::MulFOp product) {
   step.type = elementTypeOf(reduce.getProduct().value_or(reduce.getType()))
                   .value_or(ElementType::F32);
   Axes all = axes.of(product);
-  all |= axes.setOf(reduce.getAxes());
+  step.bound = axes.setOf(reduce.getAxes());
+  all |= step.bound;
   std::vector<unsigned> along = arrayAxesOf(all);
   step.factors = {makeFactor(product.getLhs(), reduce),
                   makeFactor(product.getRhs(), reduce)};
@@ -127,6 +128,7 @@ void Builder::addReduction(Operation *op) {
   step.inner = offsetsOf(operand, arrayAxesOf(bound));
   step.terms = step.inner.size();
   program.work += step.outer.size() * step.inner.size();
+  step.bound = bound;
   Axes own = axes.of(op->getResult(0));
   unsigned self = push(std::move(step), own);
   // A softmax is written along the same walk, in its own layout.

@@ -321,8 +321,12 @@ void Evaluator::computeWhole(const Step &step, Array &to) {
 void Evaluator::select(const Step &step, Array &to) {
   const Array &condition = operand(step, 0), &yes = operand(step, 1),
               &no = operand(step, 2);
-  bool exact = condition.e.empty() && yes.e.empty() && no.e.empty();
   bool floats = step.kind == Kind::Float;
+  // A row's statistic that is NaN because of a tensor's NaN may be applied to
+  // the sum over what is kept of the row: 0 * NaN where nothing is.
+  bool mayTaint = floats && step.tainted && step.ofStatistics;
+  bool exact =
+      !mayTaint && condition.e.empty() && yes.e.empty() && no.e.empty();
   bool rounded = !yes.w.empty() || !no.w.empty();
   (floats ? to.v.resize(step.count) : to.i.resize(step.count));
   to.e.resize(exact ? 0 : step.count);
@@ -335,6 +339,8 @@ void Evaluator::select(const Step &step, Array &to) {
     if (floats) {
       Num result =
           reference::select(taken.e > 0, chosen.num(at), other.num(otherAt));
+      if (mayTaint && std::isnan(other.num(otherAt).v))
+        result.e = kInf;
       to.v[i] = result.v;
       if (!exact)
         to.e[i] = result.e;

@@ -132,6 +132,8 @@ struct Step {
   std::vector<int64_t> extents;    // of arrayAxes
   int64_t count = 1;               // elements of the array
   bool tainted = false;            // may come from an inf or NaN in memory
+  attn::Axes bound;                // by the reductions that it depends on
+  bool ofStatistics = false;       // Select: of reductions along its own axes
   unsigned lastUse = 0;            // the last step that needs it
 
   // What some operations have more:

@@ -15,6 +15,9 @@ namespace {
 struct Sum {
   double v = 0, magnitude = 0, e = 0;
   bool out = false, isNaN = false;
+  /// Whether a term is so small that it or a partial sum may be subnormal, and
+  /// taken as 0: sums of larger terms are multiples of 2^-126.
+  bool isTiny = false;
 
   void add(Num x) {
     v += x.v;
@@ -22,14 +25,17 @@ struct Sum {
     e += x.e;
     out |= isOut(x);
     isNaN |= isCertainNaN(x);
+    isTiny |= x.v != 0 && std::fabs(x.v) < 0x1p24 * kTiny;
   }
   Num finish(int64_t terms) const {
     if (isNaN)
       return {NAN, 0};
     // A partial sum may overflow where the sum does not.
     bool overflows = std::isfinite(v) && !(magnitude <= kMax);
-    return reference::finish(
-        v, overflows ? kInf : e + 4 * std::sqrt(terms) * kU * magnitude, out);
+    double sum = e + 4 * std::sqrt(terms) * kU * magnitude;
+    if (isTiny)
+      sum += terms * kTiny;
+    return reference::finish(v, overflows ? kInf : sum, out);
   }
 };
 } // namespace

@@ -14,14 +14,14 @@ namespace attentile::random {
 //===----------------------------------------------------------------------===//
 
 /// A literal to divide by, or a scalar that is 1 at least; seldom anything.
-ExprRef Generator::divisor() {
+ExprRef Generator::divisor(Axes available) {
   switch (weighted({6, 3, 0.3})) {
   case 0:
     return number(pick<int64_t>({1, 2, 3, 4, 5, 7, 8, 16, 32}));
   case 1:
     return scalar("width", integerType(), ">= 1");
   default:
-    return integerLeaf(outer | axisM | axisN);
+    return integerLeaf(available);
   }
 }
 
@@ -67,9 +67,9 @@ ExprRef Generator::integer(Axes available, int depth) {
   case 1:
     return i("($ * $)", {next(), number(random.below(6) - 2)});
   case 2:
-    return i("($ / $)", {next(), divisor()});
+    return i("($ / $)", {next(), divisor(available)});
   case 3:
-    return i("($ % $)", {next(), divisor()});
+    return i("($ % $)", {next(), divisor(available)});
   case 4:
     return i("abs($)", {next()});
   case 5:
@@ -97,7 +97,7 @@ ExprRef Generator::offset(Axes available) {
   case 2:
     return scalar("window", integerType(), chance(0.5) ? ">= 1" : "");
   case 3:
-    return i("($ / $)", {leaf(Type::Int, sizeOf(axisN)), divisor()});
+    return i("($ / $)", {leaf(Type::Int, sizeOf(axisN)), divisor(available)});
   default: {
     Axes axes = (someOuter() | (chance(0.6) ? axisM : 0)) & available;
     return axes ? read(Type::Int, "length", integerType(), axes)
@@ -176,7 +176,7 @@ ExprRef Generator::comparison(Axes available) {
              {i("abs($)", {i("($ - $)", {axis(axisN), keyPosition()})}),
               offset(available)});
   case 3: { // blocks, strides, images
-    ExprRef width = divisor();
+    ExprRef width = divisor(available);
     switch (weighted({2, 2, 1, 2})) {
     case 0:
       return b("(($ / $) == ($ / $))",

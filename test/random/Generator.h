@@ -91,7 +91,7 @@ private:
   ExprRef integerLeaf(Axes available);
   ExprRef affine(Axes available);
   ExprRef offset(Axes available);
-  ExprRef divisor();
+  ExprRef divisor(Axes available);
   ExprRef keyPosition();
 
   // Building blocks.

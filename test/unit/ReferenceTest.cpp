@@ -209,6 +209,57 @@ TEST(Reference, NaNAndInfinityGoWhereTheFormulaSays) {
   }
 }
 
+/// A mask after the softmax: where a row that is NaN keeps nothing, its sum is
+/// 0 or NaN. Finite rows are 0.
+TEST(Reference, NaNOfARowThatKeepsNothing) {
+  ParsedKernel kernel(R"mlir(
+attn.kernel @k sizes(%M, %N) indices(%m < M, %n < N)
+    ins(%X: f32[M, N], %keep: i1[M, N]) outs(%A: f32[M]) {
+  %x = attn.read %X[%m, %n] : tensor<?x?xf32>
+  %kept = attn.read %keep[%m, %n] : tensor<?x?xi1>
+  %p = attn.softmax %x over (%n) : f32
+  %zero = arith.constant 0.0 : f32
+  %w = arith.select %kept, %p, %zero : f32
+  %a = attn.reduce sum %w over (%n) : f32
+  attn.write %a to %A[%m] : f32, tensor<?xf32>
+})mlir");
+  HostTensor x = randomTensor(ElementType::F32, {3, 4}, 1);
+  HostTensor keep = HostTensor::allocate(ElementType::Bool, {3, 4});
+  x.set({0, 1}, NAN);
+  x.set({1, 1}, NAN);
+  for (int64_t n = 0; n < 4; ++n) {
+    keep.set({0, n}, 0);
+    keep.set({1, n}, n == 2);
+    keep.set({2, n}, 0);
+  }
+  ReferenceResult result = kernel.evaluate({x, keep});
+  const ReferenceOutput &a = result.outputs[0];
+  EXPECT_TRUE(a.isExcluded(0));
+  EXPECT_TRUE(std::isnan(a.values[1]));
+  EXPECT_FALSE(a.isExcluded(1));
+  EXPECT_EQ(a.values[2], 0);
+  EXPECT_FALSE(a.isExcluded(2));
+}
+
+/// A GPU takes subnormal terms as 0, however many there are.
+TEST(Reference, SumsOfSubnormals) {
+  ParsedKernel kernel(R"mlir(
+attn.kernel @k sizes(%M, %N) indices(%m < M, %n < N)
+    ins(%X: f32[M, N]) outs(%A: f32[M]) {
+  %x = attn.read %X[%m, %n] : tensor<?x?xf32>
+  %a = attn.reduce sum %x over (%n) : f32
+  attn.write %a to %A[%m] : f32, tensor<?xf32>
+})mlir");
+  HostTensor x = HostTensor::allocate(ElementType::F32, {2, 100});
+  for (int64_t n = 0; n < 100; ++n) {
+    x.set({0, n}, 1e-39);
+    x.set({1, n}, 1e-20);
+  }
+  ReferenceResult result = kernel.evaluate({x});
+  EXPECT_GE(result.outputs[0].bounds[0], 1e-37);
+  EXPECT_LT(result.outputs[0].bounds[1], 1e-23);
+}
+
 /// Reads outside are 0; integers divide toward minus infinity, by 0 to 0; a
 /// sum over an axis that the operand lacks multiplies by its extent.
 TEST(Reference, IntegersAndReadsOutside) {
