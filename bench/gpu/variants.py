@@ -49,20 +49,19 @@ def compile_all(arguments):
 
 
 def print_table(rows):
-    """Each row, its ratio per block to the plain kernel of the same length; how many are below their bar."""
-    plain = {row["s"]: row["pairs"] / row["ms"]["ours"] for row in rows if row["kernel"] == cells.PLAIN}
+    """Each row as it comes, with its ratio per block to the plain kernel of the same length; all rows."""
     print(f"{'kernel':20} {'s':>6} {'ms':>8} {'blocks':>8} {'per block':>10} {'bar':>5} {'Flex/ours':>10}")
-    below = 0
+    plain, done = {}, []
     for row in rows:
-        ratio = row["pairs"] / row["ms"]["ours"] / plain[row["s"]] if row["s"] in plain else float("nan")
-        row["of_plain"] = ratio
+        speed = row["pairs"] / row["ms"]["ours"]
+        ratio = row["of_plain"] = speed / plain.setdefault(row["s"], speed)  # the plain kernel comes first
         flex = row["ms"].get("flex")
-        low = ratio < BARS[row["kernel"]]
-        below += low
         print(f"{row['kernel']:20} {row['s']:6} {row['ms']['ours']:8.3f} {row['blocks']:8} {ratio:10.2f} "
               f"{BARS[row['kernel']]:5.2f} {flex / row['ms']['ours'] if flex else float('nan'):10.2f}"
-              f"{'  below' if low else ''}")
-    print(f"{below} of {len(rows)} below their bar")
+              f"{'  below' if ratio < BARS[row['kernel']] else ''}", flush=True)
+        done.append(row)
+    print(f"{sum(row['of_plain'] < BARS[row['kernel']] for row in done)} of {len(done)} below their bar")
+    return done
 
 
 def run(arguments):
@@ -75,8 +74,7 @@ def run(arguments):
     if wrong:
         print(f"{wrong} kernels are wrong: nothing is timed")
         return 1
-    rows = variant_cases.time_all(arguments.kernels, chosen, LENGTHS, arguments.rounds)
-    print_table(rows)
+    rows = print_table(variant_cases.time_all(arguments.kernels, chosen, LENGTHS, arguments.rounds))
     if arguments.json:
         arguments.json.write_text(json.dumps({"machine": machine, "rows": rows}, indent=1) + "\n")
     return 0
