@@ -23,6 +23,8 @@
 
 namespace attentile::tile {
 
+class IndexOp;
+
 /// Whether `type` is a tile: a ranked tensor of static shape and at least one
 /// axis whose encoding names its axes.
 bool isTile(mlir::Type type);
@@ -67,6 +69,14 @@ mlir::Type dropAxes(mlir::RankedTensorType type,
 mlir::RankedTensorType getTileType(mlir::Type element,
                                    llvm::ArrayRef<mlir::StringAttr> axes,
                                    llvm::ArrayRef<int64_t> sizes);
+
+/// The first index of the block that an iteration of `loop`, over the blocks of
+/// an axis, computes: the loop's own index or, with `tile.from_list`, what is
+/// made of the list's entry; null if none is.
+mlir::Value getBlockStart(mlir::scf::ForOp loop);
+
+/// The loop over whose blocks the indices run, or null.
+mlir::scf::ForOp getBlockLoop(IndexOp index);
 
 /// Whether the index `index` along dimension `dim` of `tensor` (a program's
 /// argument or workspace) is known to lie in it: it runs with a loop whose

@@ -31,9 +31,12 @@ def Tile_Dialect : Dialect {
     the loop's indices along a dimension of this extent is in the tensor.
     `tile.descending` asks for the blocks from the last to the first, where any
     order is right, and `tile.alternating` for that in every other iteration of
-    the loop around it: tile-to-warp follows them, the CPU does not. A kernel
-    whose work is spread over the warps of a block carries `tile.warps`, and
-    `tile.resources` where a target's limits chose its tiles.
+    the loop around it: tile-to-warp follows them, the CPU does not. The index of
+    a loop with `tile.from_list` counts entries of a list in workspace, the
+    numbers of the blocks that it computes; one with `tile.to_list` writes such a
+    list and computes none. A kernel whose work is spread over the warps of a
+    block carries `tile.warps`, and `tile.resources` where a target's limits chose
+    its tiles.
   }];
   let dependentDialects = ["::attentile::attn::AttnDialect", "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];

@@ -244,14 +244,39 @@ OpFoldResult VoteOp::fold(FoldAdaptor adaptor) {
 // Indices inside a tensor
 //===----------------------------------------------------------------------===//
 
+Value getBlockStart(scf::ForOp loop) {
+  Value entry = loop.getInductionVar();
+  if (!loop->hasAttr("tile.from_list"))
+    return entry;
+  // The entry, as an index, times the size of a block.
+  for (Operation *user : entry.getUsers()) {
+    auto load = dyn_cast<LoadOp>(user);
+    if (!load || load.getIndices().back() != entry || isTile(load.getType()))
+      continue;
+    for (Operation *cast : load->getUsers())
+      if (isa<arith::IndexCastOp>(cast))
+        for (Operation *start : cast->getUsers())
+          if (isa<arith::MulIOp>(start) && start->getParentOp() == loop)
+            return start->getResult(0);
+  }
+  return {};
+}
+
+scf::ForOp getBlockLoop(IndexOp index) {
+  Value base = index.getBase();
+  auto argument = dyn_cast<BlockArgument>(base);
+  Operation *parent = argument ? argument.getOwner()->getParentOp()
+                               : base.getDefiningOp()->getParentOp();
+  auto loop = dyn_cast<scf::ForOp>(parent);
+  return loop && getBlockStart(loop) == base ? loop : scf::ForOp();
+}
+
 bool isInside(Value tensor, unsigned dim, Value index) {
   while (auto broadcast = index.getDefiningOp<BroadcastOp>())
     index = broadcast.getOperand();
   auto tile = index.getDefiningOp<IndexOp>();
-  auto base = tile ? dyn_cast<BlockArgument>(tile.getBase()) : BlockArgument();
-  auto loop =
-      base ? dyn_cast<scf::ForOp>(base.getOwner()->getParentOp()) : nullptr;
-  if (!loop || base != loop.getInductionVar())
+  auto loop = tile ? getBlockLoop(tile) : scf::ForOp();
+  if (!loop)
     return false;
   auto inside = loop->getAttrOfType<AffineMapAttr>("tile.inside");
   if (!inside)

@@ -39,6 +39,9 @@ struct GridFigures {
   /// Iterations of the loops over tiles; of those, the ones that evaluate a
   /// mask; and what there would be if every program visited every tile.
   int64_t blocks = 0, maskedBlocks = 0, totalBlocks = 0;
+  /// Whether a list that is made when the program runs says which blocks are
+  /// computed: all figures are upper bounds.
+  bool isListed = false;
   double flops = 0;        ///< of matrix products
   double exponentials = 0; ///< exp, exp2
   /// Bytes that tiles read and write within the tensors: on a GPU, what the

@@ -42,6 +42,7 @@ llvm::json::Object toJSON(const GridFigures &grid, const Explained &explained) {
                             {"blocks", grid.blocks},
                             {"masked_blocks", grid.maskedBlocks},
                             {"total_blocks", grid.totalBlocks},
+                            {"listed", grid.isListed},
                             {"flops", grid.flops},
                             {"exponentials", grid.exponentials},
                             {"read_bytes", grid.readBytes},
@@ -154,7 +155,7 @@ int explainCommand(const ExplainCommandOptions &options) {
   if (int code = session.report())
     return code;
   PipelineOptions plain = options.pipeline;
-  for (const char *pass : {"tile-fuse-online-softmax",
+  for (const char *pass : {"tile-fuse-online-softmax", "tile-list-blocks",
                            "tile-skip-masked-blocks", "tile-guard-softmax"})
     plain.disabledPasses.push_back(pass);
   Explained explained;

@@ -59,7 +59,8 @@ describe(const GridFigures &grid, const Explained &explained) {
   });
   line("programs", [&](OS &os) { os << amount(grid.programs); });
   line("blocks", [&](OS &os) {
-    os << amount(grid.blocks) << " of " << amount(grid.totalBlocks) << ", "
+    os << (grid.isListed ? "up to " : "") << amount(grid.blocks) << " of "
+       << amount(grid.totalBlocks) << ", " << (grid.isListed ? "up to " : "")
        << amount(grid.maskedBlocks) << " of them evaluate a mask";
   });
   line("matrix products", [&](OS &os) { os << amount(grid.flops) << "FLOP"; });

@@ -28,6 +28,7 @@ static constexpr llvm::StringRef kOptimizing[] = {
     "canonicalize",
     "cse",
     "tile-fuse-online-softmax",
+    "tile-list-blocks",
     "tile-skip-masked-blocks",
     "tile-fold-exp2",
     "tile-peel-tails",
@@ -50,6 +51,11 @@ static constexpr llvm::StringRef kOnlyForGpu[] = {
     "tile-order-programs",
 };
 
+/// What a GPU leaves out.
+static constexpr llvm::StringRef kOnlyForCpu[] = {
+    "tile-list-blocks",
+};
+
 /// What runs on request alone (--add-pass): not timed yet.
 static constexpr llvm::StringRef kOnRequest[] = {
     "tile-descend-blocks",
@@ -58,7 +64,8 @@ static constexpr llvm::StringRef kOnRequest[] = {
 llvm::ArrayRef<llvm::StringRef> optimizingPasses() { return kOptimizing; }
 
 bool PipelineOptions::isEnabled(llvm::StringRef flag) const {
-  bool isDefault = forGpu || !llvm::is_contained(kOnlyForGpu, flag);
+  bool isDefault = forGpu ? !llvm::is_contained(kOnlyForCpu, flag)
+                          : !llvm::is_contained(kOnlyForGpu, flag);
   return !llvm::is_contained(disabledPasses, flag) &&
          (isDefault || llvm::is_contained(enabledPasses, flag));
 }
@@ -124,6 +131,11 @@ static void buildLoopStage(OpPassManager &pm, const PipelineOptions &options) {
     fusion.normalize =
         options.normalizeEachStep ? Normalize::EachStep : Normalize::Late;
     pm.addPass(createTileFuseOnlineSoftmax(fusion));
+    simplify(pm, options);
+  }
+  // What has no list keeps bounds.
+  if (options.isEnabled("tile-list-blocks")) {
+    pm.addPass(createTileListBlocks());
     simplify(pm, options);
   }
   if (options.isEnabled("tile-skip-masked-blocks")) {

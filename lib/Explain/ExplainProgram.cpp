@@ -44,6 +44,7 @@ private:
   llvm::Error program(double times);
   llvm::Error block(Block &block, double times);
   llvm::Error loop(scf::ForOp loop, double times);
+  llvm::Error listed(scf::ForOp loop, double times);
   void visit(scf::ForOp loop, int64_t block, bool masked);
   void finishMap();
   bool takesOtherSide(Block &body);
@@ -122,7 +123,7 @@ std::optional<int64_t> Counter::extentOfLoop(scf::ForOp loop) {
   loop.getBody()->walk([&](tile::LoadOp load) {
     for (auto [dimension, index] : llvm::enumerate(load.getIndices())) {
       auto consecutive = index.getDefiningOp<tile::IndexOp>();
-      if (!consecutive || consecutive.getBase() != loop.getInductionVar())
+      if (!consecutive || tile::getBlockLoop(consecutive) != loop)
         continue;
       extent = extentOf(load.getTensor(), dimension);
       return WalkResult::interrupt();
@@ -176,7 +177,61 @@ void Counter::finishMap() {
     row.resize(columns, BlockMap::Skipped);
 }
 
+/// A loop over a list that is made when the program runs: as if it had every
+/// block that was asked for, and each evaluated masks.
+llvm::Error Counter::listed(scf::ForOp loop, double times) {
+  auto blocks = loop->getAttrOfType<tile::BlockClassAttr>("tile.blocks");
+  if (blocks.getValue() == tile::BlockClass::Full)
+    return llvm::Error::success();
+  Value start = tile::getBlockStart(loop);
+  tile::LoadOp entry;
+  for (auto load : loop.getBody()->getOps<tile::LoadOp>())
+    if (load.getIndices().back() == loop.getInductionVar() &&
+        !tile::isTile(load.getType()))
+      entry = load;
+  llvm::Expected<int64_t> size =
+      need(start.getDefiningOp()->getOperand(1), "a block's size");
+  if (!size)
+    return size.takeError();
+  tile::KernelOp writer;
+  for (Operation *user : entry.getTensor().getUsers())
+    if (isa<tile::StoreOp>(user))
+      writer = user->getParentOfType<tile::KernelOp>();
+  for (auto [id, place] : llvm::zip(writer.getBody().getArguments(),
+                                    entry.getIndices().drop_back())) {
+    llvm::Expected<int64_t> at = need(place, "a list");
+    if (!at)
+      return at.takeError();
+    scalars.set(id, *at);
+  }
+  if (std::optional<int64_t> extent = extentOfLoop(loop)) {
+    mapColumns =
+        std::max<int64_t>(mapColumns, llvm::divideCeil(*extent, *size));
+    figures.totalBlocks += times * llvm::divideCeil(*extent, *size);
+  }
+  figures.isListed = true;
+  for (auto asked : writer.getBody().getOps<scf::ForOp>()) {
+    llvm::Expected<int64_t> from = need(asked.getLowerBound(), "a list");
+    llvm::Expected<int64_t> to = need(asked.getUpperBound(), "a list");
+    if (!from || !to)
+      return llvm::joinErrors(from.takeError(), to.takeError());
+    for (int64_t block = *from; block < *to; ++block) {
+      // Behind all full blocks.
+      scalars.set(loop.getInductionVar(), std::numeric_limits<int32_t>::max());
+      scalars.set(start, block * *size);
+      figures.blocks += times;
+      figures.maskedBlocks += times;
+      visit(loop, block, /*masked=*/true);
+      if (llvm::Error error = this->block(*loop.getBody(), times))
+        return error;
+    }
+  }
+  return llvm::Error::success();
+}
+
 llvm::Error Counter::loop(scf::ForOp loop, double times) {
+  if (loop->hasAttr("tile.from_list"))
+    return listed(loop, times);
   int64_t bounds[3];
   Value values[3] = {loop.getLowerBound(), loop.getUpperBound(),
                      loop.getStep()};
@@ -191,7 +246,8 @@ llvm::Error Counter::loop(scf::ForOp loop, double times) {
   bool mixed = false, masked = false, counted = false;
   // A loop without results goes over programs or outputs: no reduction's
   // blocks.
-  if (loop->hasAttr("tile.axis") && loop.getNumResults() > 0) {
+  if (loop->hasAttr("tile.axis") && loop.getNumResults() > 0 &&
+      !loop->hasAttr("tile.to_list")) {
     auto blocks = loop->getAttrOfType<tile::BlockClassAttr>("tile.blocks");
     counted = true;
     masked = blocks && blocks.getValue() == tile::BlockClass::Partial;
@@ -210,7 +266,8 @@ llvm::Error Counter::loop(scf::ForOp loop, double times) {
     }
   }
   // Of a head's tiles one after the other each is a row.
-  bool isOverRows = loop->hasAttr("tile.axis") && !counted && mapRow;
+  bool isOverRows = loop->hasAttr("tile.axis") && !counted && mapRow &&
+                    !loop->hasAttr("tile.to_list");
   for (int64_t i = from; i < to; i += step) {
     scalars.set(loop.getInductionVar(), i);
     bool isMasked = mixed && takesOtherSide(*loop.getBody());

@@ -264,4 +264,20 @@ bool isProvablyAtLeast(Value a, Value b, int64_t distance) {
          difference.add({{}, distance}, -1) && isNonNegative(difference, 0);
 }
 
+bool isMultiple(Value value, int64_t size) {
+  if (auto constant = getIntegerConstant(value))
+    return constant->getSExtValue() % size == 0;
+  Operation *op = value.getDefiningOp();
+  if (isa_and_nonnull<arith::MulIOp>(op))
+    return llvm::any_of(op->getOperands(),
+                        [&](Value x) { return isMultiple(x, size); });
+  if (isa_and_nonnull<arith::AddIOp, arith::MinSIOp, arith::MaxSIOp>(op))
+    return llvm::all_of(op->getOperands(),
+                        [&](Value x) { return isMultiple(x, size); });
+  if (auto select = dyn_cast_or_null<arith::SelectOp>(op))
+    return isMultiple(select.getTrueValue(), size) &&
+           isMultiple(select.getFalseValue(), size);
+  return false;
+}
+
 } // namespace attentile

@@ -47,6 +47,9 @@ StaticRange getStaticRange(const AffineForm &form);
 /// atoms, and looks into minima and maxima. Scalars.
 bool isProvablyAtLeast(mlir::Value a, mlir::Value b, int64_t distance = 0);
 
+/// Whether a scalar is a multiple of `size`, by how it is computed.
+bool isMultiple(mlir::Value value, int64_t size);
+
 } // namespace attentile
 
 #endif

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "ExtentValues.h"
-#include "Attn/Attn.h"
+#include "Tile/Tile.h"
+#include "VisibilityFormula.h"
 
 using namespace mlir;
 
@@ -57,6 +58,41 @@ Value ExtentValues::tiles(AffineExpr extent, int64_t size) {
   if (auto number = dyn_cast<AffineConstantExpr>(extent))
     return constant(llvm::divideCeilSigned(number.getValue(), size));
   return arith::CeilDivSIOp::create(builder, loc, get(extent), constant(size));
+}
+
+AffineExpr getExtent(Value value) {
+  MLIRContext *context = value.getContext();
+  if (auto constant = getIntegerConstant(value))
+    return getAffineConstantExpr(constant->getSExtValue(), context);
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto program =
+        dyn_cast<tile::ProgramOp>(argument.getOwner()->getParentOp());
+    if (!program)
+      return {};
+    attn::SignatureOpInterface head = program;
+    auto sizes = head.getSizeArgs();
+    auto *size = llvm::find(sizes, argument);
+    return size == sizes.end()
+               ? AffineExpr()
+               : getAffineSymbolExpr(size - sizes.begin(), context);
+  }
+  Operation *op = value.getDefiningOp();
+  if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::CeilDivSIOp,
+           arith::DivUIOp, attn::FloorDivOp>(op))
+    return {};
+  AffineExpr a = getExtent(op->getOperand(0)), b = getExtent(op->getOperand(1));
+  if (!a || !b)
+    return {};
+  if (isa<arith::AddIOp>(op))
+    return a + b;
+  if (isa<arith::SubIOp>(op))
+    return a - b;
+  auto constant = dyn_cast<AffineConstantExpr>(b);
+  if (isa<arith::MulIOp>(op))
+    return constant || isa<AffineConstantExpr>(a) ? a * b : AffineExpr();
+  if (!constant || constant.getValue() <= 0)
+    return {};
+  return isa<arith::CeilDivSIOp>(op) ? a.ceilDiv(b) : a.floorDiv(b);
 }
 
 } // namespace attentile

@@ -42,6 +42,10 @@ private:
   llvm::DenseMap<mlir::AffineExpr, mlir::Value> known;
 };
 
+/// The extent that a value before a program's kernels is, as an expression of
+/// the program's sizes; null for what is none.
+mlir::AffineExpr getExtent(mlir::Value value);
+
 } // namespace attentile
 
 #endif

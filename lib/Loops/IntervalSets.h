@@ -86,11 +86,21 @@ public:
 
   IntervalAlgebra &getAlgebra() { return algebra; }
 
-private:
+  /// The smallest and largest element of a value, as scalars.
   struct Range {
     mlir::Value lo, hi;
   };
 
+  /// Whether every iteration of the loop has the same value.
+  bool isInvariant(mlir::Value value);
+  /// An invariant value, before the loop.
+  mlir::Value hoist(mlir::Value value);
+  /// What an invariant value may be over the rows that count.
+  Range getRange(mlir::Value value);
+  /// A reduction of an invariant tile, over the rows that count.
+  mlir::Value reduceRows(mlir::Value tile, attn::ReduceKind kind);
+
+private:
   IntervalSet getCondition(mlir::Value condition, bool negated, Side side);
   IntervalSet getComparison(mlir::arith::CmpIOp compare, bool negated,
                             Side side);
@@ -102,12 +112,8 @@ private:
   IntervalSet getInvariant(mlir::Value condition, bool negated, Side side);
   IntervalSet getUnknown(Side side);
 
-  bool isInvariant(mlir::Value value);
-  mlir::Value hoist(mlir::Value value);
-  Range getRange(mlir::Value value);
   Range computeRange(mlir::Value value);
   mlir::Value getExtreme(const AffineForm &form, bool largest);
-  mlir::Value reduceRows(mlir::Value tile, attn::ReduceKind kind);
   mlir::Value getRowsThatCount(mlir::RankedTensorType type);
 
   IndexBuilder &index;

@@ -185,6 +185,58 @@ def TileFuseOnlineSoftmax : Pass<"tile-fuse-online-softmax"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 
+def TileListBlocks : Pass<"tile-list-blocks"> {
+  let summary = "lists of the blocks that masks leave";
+  let description = [{
+    For masks whose needed indices are not one or two intervals in closed form:
+    documents packed one behind the other, neighbourhoods of an image, tables of
+    blocks, remainders. A kernel that runs before asks for each tile of rows and
+    each block of the loop's axis what the mask's formula is there: by interval
+    arithmetic on the block's bounds and on minima and maxima of what is loaded
+    for its rows and columns, and, where that leaves it open, element by
+    element. It writes the numbers of the needed blocks to workspace, those
+    where no mask hides anything apart from the others, once for all heads if
+    the mask is theirs in common. The loop runs over this list. A full block of
+    a list lies within the axis.
+
+    Before:
+
+    ```mlir
+    %r = scf.for %n0 = %c0 to %N step %c64 iter_args(%mx = %ninf) -> (tensor<128xf32, #m>) {
+      ...                                                       // %s: scores; %a, %b: doc[m], doc[n]
+      %seen = arith.cmpi eq, %a, %b : tensor<128x64xindex, #m_n>
+      %x = arith.select %seen, %s, %hidden : tensor<128x64xi1, #m_n>, tensor<128x64xf32, #m_n>
+      ...                                                       // maximum of %x and %mx
+    } {tile.axis = "n"}
+    ```
+
+    After:
+
+    ```mlir
+    %list = attn.workspace "blocks" shape affine_map<()[s0, s1] -> (s0, s1 ceildiv 128, ...)> : tensor<?x?x?xi32>
+    tile.kernel @documents_0_blocks grid(%b < %B, %i < %tiles) {
+      ...                                                       // %least, %most: of doc[b, m] in the tile's rows
+      %ends:2 = scf.for %block = %c0 to %blocks step %c1 iter_args(%from = %middle, %to = %middle) -> (index, index) {
+        ...                                                     // %place: where the block belongs, or -1
+        tile.store %block, %list[%b, %i, %place] : index, tensor<?x?x?xi32>, (index, index, index)
+        ...
+      } {tile.axis = "n", tile.to_list}
+      ...                                                       // both ends, in front
+    }
+    ...
+    %r0 = scf.for %k = %from to %middle step %c1 iter_args(%mx = %ninf) -> (tensor<128xf32, #m>) {
+      %entry = tile.load %list[%b, %i, %k] : tensor<?x?x?xi32>, (index, index, index) -> i32
+      ...                                                       // %n0: 64 * %entry; maximum of %s and %mx
+    } {tile.axis = "n", tile.blocks = #tile.blocks<full>, tile.from_list}
+    %r = scf.for %k = %middle to %to step %c1 iter_args(%mx = %r0) -> (tensor<128xf32, #m>) {
+      ...                                                       // as before, from %entry
+    } {tile.axis = "n", tile.blocks = #tile.blocks<partial>, tile.from_list}
+    ```
+  }];
+  let dependentDialects = ["::attentile::tile::TileDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 def TileSkipMaskedBlocks : Pass<"tile-skip-masked-blocks"> {
   let summary = "loop bounds from the masks' formulas";
   let description = [{
@@ -195,8 +247,8 @@ def TileSkipMaskedBlocks : Pass<"tile-skip-masked-blocks"> {
     up to three loops: blocks with masked elements, blocks without, where no
     mask is evaluated, and again blocks with. Blocks that nothing needs are not
     visited. Two separate intervals (a few leading keys and a window) are two
-    such chains, more their hull. What has no closed form is computed
-    everywhere, with the mask; remarks say so.
+    such chains, more their hull. What has no closed form and no list
+    (tile-list-blocks) is computed everywhere, with the mask; remarks say so.
 
     Before:
 

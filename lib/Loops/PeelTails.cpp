@@ -16,6 +16,7 @@
 
 #include "AffineForms.h"
 #include "ChainedLoops.h"
+#include "ExtentValues.h"
 #include "IndexBuilder.h"
 #include "VisibilityFormula.h"
 #include "attentile/Loops/Passes.h"
@@ -40,41 +41,6 @@ struct BoundCondition {
   arith::CmpIOp op;
   bool isInside; // its value where the index is below the extent
 };
-
-/// The value that an extent has, as an expression of the program's sizes.
-AffineExpr getExtent(Value value) {
-  MLIRContext *context = value.getContext();
-  if (auto constant = getIntegerConstant(value))
-    return getAffineConstantExpr(constant->getSExtValue(), context);
-  auto argument = dyn_cast<BlockArgument>(value);
-  auto program =
-      argument ? dyn_cast<tile::ProgramOp>(argument.getOwner()->getParentOp())
-               : tile::ProgramOp();
-  if (!program)
-    return {};
-  attn::SignatureOpInterface head = program;
-  for (auto [number, size] : llvm::enumerate(head.getSizeArgs()))
-    if (size == argument)
-      return getAffineSymbolExpr(number, context);
-  return {};
-}
-
-/// Whether a scalar is a multiple of `size`, by how it is computed.
-bool isMultiple(Value value, int64_t size) {
-  if (auto constant = getIntegerConstant(value))
-    return constant->getSExtValue() % size == 0;
-  Operation *op = value.getDefiningOp();
-  if (isa_and_nonnull<arith::MulIOp>(op))
-    return llvm::any_of(op->getOperands(),
-                        [&](Value x) { return isMultiple(x, size); });
-  if (isa_and_nonnull<arith::AddIOp, arith::MinSIOp, arith::MaxSIOp>(op))
-    return llvm::all_of(op->getOperands(),
-                        [&](Value x) { return isMultiple(x, size); });
-  if (auto select = dyn_cast_or_null<arith::SelectOp>(op))
-    return isMultiple(select.getTrueValue(), size) &&
-           isMultiple(select.getFalseValue(), size);
-  return false;
-}
 
 class TailPeeler {
 public:

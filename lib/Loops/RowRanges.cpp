@@ -31,7 +31,6 @@ bool IntervalSets::isInvariant(Value value) {
                       [&](Value operand) { return isInvariant(operand); });
 }
 
-/// An invariant value, before the loop.
 Value IntervalSets::hoist(Value value) {
   if (loop.isDefinedOutsideOfLoop(value))
     return value;

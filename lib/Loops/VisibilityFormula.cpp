@@ -54,7 +54,7 @@ AffineMap getTensorShape(Value tensor) {
 
 bool isLoopIndex(Value value, scf::ForOp loop) {
   auto index = stripBroadcast(value).getDefiningOp<tile::IndexOp>();
-  return index && index.getBase() == loop.getInductionVar();
+  return index && tile::getBlockLoop(index) == loop;
 }
 
 /// The value of "n < N", N the upper bound of the loop that visits n, as this
@@ -87,8 +87,7 @@ static std::optional<bool> matchTail(arith::CmpIOp op, bool tail) {
   return std::nullopt;
 }
 
-/// Whether a value is made of integers and Booleans only.
-static bool isInteger(Value value) {
+bool isMadeOfIntegers(Value value) {
   llvm::SmallPtrSet<Value, 16> seen;
   SmallVector<Value> open = {value};
   while (!open.empty()) {
@@ -386,7 +385,7 @@ void VisibilityAnalysis::collectForced(Value condition, bool visible,
   }
   auto compare = dyn_cast_or_null<arith::CmpIOp>(op);
   if (getIntegerConstant(condition) || (compare && matchTail(compare, tail)) ||
-      !attentile::isInteger(condition))
+      !isMadeOfIntegers(condition))
     return;
   if (llvm::none_of(out, [&](const MaskCondition &known) {
         return known.value == condition && known.visible == visible;

@@ -114,6 +114,9 @@ std::optional<llvm::APInt> getIntegerConstant(mlir::Value value);
 /// output or workspace.
 mlir::AffineMap getTensorShape(mlir::Value tensor);
 
+/// Whether a value is made of integers and Booleans only.
+bool isMadeOfIntegers(mlir::Value value);
+
 /// Whether a tile is the indices of the axis that `loop` visits.
 bool isLoopIndex(mlir::Value value, mlir::scf::ForOp loop);
 

@@ -239,7 +239,8 @@ Value emitRef(OpBuilder &b, Location loc, Value maximum) {
 
 /// Adds a loop's iterations to the block counters.
 void KernelEmitter::count(scf::ForOp loop) {
-  if (!countBlocks || !loop->hasAttr("tile.axis"))
+  if (!countBlocks || !loop->hasAttr("tile.axis") ||
+      loop->hasAttr("tile.to_list"))
     return;
   OpBuilder::InsertionGuard guard(b);
   Value zero = index(0);

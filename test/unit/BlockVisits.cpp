@@ -37,7 +37,10 @@ class Evaluator {
 public:
   void set(Value value, Number number) { env[value] = {number}; }
   void setData(Value value, const std::vector<int64_t> &data) {
-    tensors[value] = &data;
+    tensors[value] = {{int64_t(data.size())}, data};
+  }
+  void setData(Value value, MaskTable table) {
+    tensors[value] = std::move(table);
   }
   std::optional<int64_t> get(Value value) {
     auto known = env.find(value);
@@ -49,18 +52,114 @@ public:
   /// Evaluates an operation if its operands are known; false if the result
   /// does not fit.
   bool evaluate(Operation &op);
+  /// Runs a block of a kernel that writes lists.
+  bool run(Block &block);
 
 private:
   std::optional<Elements> compute(Operation &op);
   std::optional<Elements> elementwise(Operation &op);
+  bool runLoop(scf::ForOp loop);
+  bool runBranch(scf::IfOp branch);
+  void store(tile::StoreOp store);
+  /// Where the element of a tensor stands, or nothing outside.
+  std::optional<int64_t> positionOf(Value tensor, OperandRange indices,
+                                    Type whole, int64_t element);
 
   llvm::DenseMap<Value, Elements> env;
-  llvm::DenseMap<Value, const std::vector<int64_t> *> tensors;
+  llvm::DenseMap<Value, MaskTable> tensors;
 };
 
 int64_t countOf(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor ? tensor.getNumElements() : 1;
+}
+
+/// The element of a tile of type `part`, some of `whole`'s axes, that belongs
+/// to element `i` of `whole`.
+int64_t elementOf(Type part, Type whole, int64_t i) {
+  auto tile = dyn_cast<RankedTensorType>(part);
+  if (!tile)
+    return 0;
+  auto all = cast<RankedTensorType>(whole);
+  int64_t result = 0, stride = 1;
+  for (unsigned at = tile.getRank(); at-- > 0;) {
+    unsigned place = *tile::getAxisPosition(all, tile::getAxes(tile)[at]);
+    int64_t inner = 1;
+    for (unsigned k = place + 1; k < unsigned(all.getRank()); ++k)
+      inner *= all.getDimSize(k);
+    result += i / inner % all.getDimSize(place) * stride;
+    stride *= tile.getDimSize(at);
+  }
+  return result;
+}
+
+std::optional<int64_t> Evaluator::positionOf(Value tensor, OperandRange indices,
+                                             Type whole, int64_t element) {
+  const MaskTable &table = tensors.find(tensor)->second;
+  int64_t position = 0;
+  for (auto [index, extent] : llvm::zip_equal(indices, table.shape)) {
+    Number at =
+        env.find(index)->second[elementOf(index.getType(), whole, element)];
+    if (at < 0 || at >= extent)
+      return std::nullopt;
+    position = position * extent + int64_t(at);
+  }
+  return position;
+}
+
+void Evaluator::store(tile::StoreOp store) {
+  if (auto position = positionOf(store.getTensor(), store.getIndices(),
+                                 store.getValue().getType(), 0))
+    tensors[store.getTensor()].data[*position] =
+        int64_t(env.find(store.getValue())->second[0]);
+}
+
+bool Evaluator::run(Block &block) {
+  for (Operation &op : block) {
+    bool done = true;
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      done = runLoop(loop);
+    else if (auto branch = dyn_cast<scf::IfOp>(op))
+      done = runBranch(branch);
+    else if (auto write = dyn_cast<tile::StoreOp>(op))
+      store(write);
+    else
+      done = evaluate(op);
+    if (!done)
+      return false;
+  }
+  return true;
+}
+
+bool Evaluator::runLoop(scf::ForOp loop) {
+  SmallVector<Elements> carried;
+  for (Value init : loop.getInits())
+    carried.push_back(env.find(init)->second);
+  int64_t to = *get(loop.getUpperBound());
+  for (int64_t i = *get(loop.getLowerBound()); i < to;
+       i += *get(loop.getStep())) {
+    set(loop.getInductionVar(), i);
+    for (auto [argument, value] : llvm::zip(loop.getRegionIterArgs(), carried))
+      env[argument] = value;
+    if (!run(*loop.getBody()))
+      return false;
+    for (auto [value, next] : llvm::zip(carried, loop.getYieldedValues()))
+      value = env.find(next)->second;
+  }
+  for (auto [result, value] : llvm::zip(loop.getResults(), carried))
+    env[result] = value;
+  return true;
+}
+
+bool Evaluator::runBranch(scf::IfOp branch) {
+  Block *side =
+      *get(branch.getCondition()) ? branch.thenBlock() : branch.elseBlock();
+  if (!run(*side))
+    return false;
+  for (auto [result, value] :
+       llvm::zip(branch.getResults(), side->getTerminator()->getOperands()))
+    env[result] = Elements(env.find(value)->second);
+  return true;
 }
 
 std::optional<Elements> Evaluator::elementwise(Operation &op) {
@@ -95,8 +194,7 @@ std::optional<Elements> Evaluator::elementwise(Operation &op) {
               return x[0] / x[1];
             })
             .Case<math::AbsIOp>([&](auto) { return x[0] < 0 ? -x[0] : x[0]; })
-            .Case<arith::IndexCastOp, tile::BroadcastOp>(
-                [&](auto) { return x[0]; })
+            .Case<arith::IndexCastOp>([&](auto) { return x[0]; })
             .Case<arith::CmpIOp>([&](auto compareOp) {
               return compare(compareOp.getPredicate(), x[0], x[1]);
             })
@@ -133,11 +231,18 @@ std::optional<Elements> Evaluator::compute(Operation &op) {
     return result;
   }
   if (auto load = dyn_cast<tile::LoadOp>(op)) {
-    const std::vector<int64_t> &data = *tensors.lookup(load.getTensor());
-    Elements result;
-    for (Number at : env.find(load.getIndices()[0])->second)
-      result.push_back(at < 0 || at >= Number(data.size()) ? 0
-                                                           : data[int64_t(at)]);
+    Elements result(countOf(type));
+    for (auto [i, element] : llvm::enumerate(result)) {
+      auto position = positionOf(load.getTensor(), load.getIndices(), type, i);
+      element = position ? tensors[load.getTensor()].data[*position] : 0;
+    }
+    return result;
+  }
+  if (auto broadcast = dyn_cast<tile::BroadcastOp>(op)) {
+    Elements result(countOf(type));
+    const Elements &x = env.find(broadcast.getOperand())->second;
+    for (auto [i, element] : llvm::enumerate(result))
+      element = x[elementOf(broadcast.getOperand().getType(), type, i)];
     return result;
   }
   if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {
@@ -175,14 +280,44 @@ bool Evaluator::evaluate(Operation &op) {
 
 } // namespace
 
+/// A workspace of these sizes, with zeros.
+static MaskTable makeWorkspace(attn::WorkspaceOp workspace,
+                               const std::vector<int64_t> &sizes) {
+  MaskTable table;
+  SmallVector<Attribute> symbols, extents;
+  Builder builder(workspace.getContext());
+  for (int64_t size : sizes)
+    symbols.push_back(builder.getIndexAttr(size));
+  int64_t count = 1;
+  if (succeeded(workspace.getShape().constantFold(symbols, extents)))
+    for (Attribute extent : extents) {
+      table.shape.push_back(cast<IntegerAttr>(extent).getInt());
+      count *= table.shape.back();
+    }
+  table.data.assign(count, 0);
+  return table;
+}
+
 bool visitLoops(
     tile::ProgramOp program, const std::map<std::string, int64_t> &sizes,
     const MaskInputs &inputs,
     function_ref<void(ArrayRef<int64_t>, ArrayRef<LoopVisit>)> visit) {
   Evaluator evaluator;
   attn::SignatureOpInterface head = program;
-  for (BlockArgument size : head.getSizeArgs())
-    evaluator.set(size, sizes.at(head.nameOf(size).str()));
+  std::vector<int64_t> extents;
+  for (BlockArgument size : head.getSizeArgs()) {
+    std::string name = head.nameOf(size).str();
+    int64_t extent = 0;
+    if (auto known = sizes.find(name); known != sizes.end()) {
+      extent = known->second;
+    } else { // of a table: its name and the dimension
+      size_t end = name.rfind('_');
+      extent = inputs.tables.at(name.substr(0, end))
+                   .shape[std::stoul(name.substr(end + 1))];
+    }
+    extents.push_back(extent);
+    evaluator.set(size, extent);
+  }
   for (BlockArgument in : head.getInArgs()) {
     std::string name = head.nameOf(in).str();
     if (auto known = inputs.scalars.find(name); known != inputs.scalars.end())
@@ -191,27 +326,46 @@ bool visitLoops(
       evaluator.setData(in, known->second);
     if (auto known = inputs.batches.find(name); known != inputs.batches.end())
       evaluator.setData(in, known->second);
+    if (auto known = inputs.tables.find(name); known != inputs.tables.end())
+      evaluator.setData(in, known->second);
   }
+  auto forEachProgram = [&](tile::KernelOp kernel, auto run) {
+    SmallVector<int64_t> bounds;
+    int64_t cells = 1;
+    for (Value bound : kernel.getBounds()) {
+      bounds.push_back(evaluator.get(bound).value_or(0));
+      cells *= bounds.back();
+    }
+    for (int64_t cell = 0; cell < cells; ++cell) {
+      SmallVector<int64_t> ids(bounds.size());
+      int64_t rest = cell;
+      for (size_t i = bounds.size(); i-- > 0; rest /= bounds[i]) {
+        ids[i] = rest % bounds[i];
+        evaluator.set(kernel.getBody().getArgument(i), ids[i]);
+      }
+      if (!run(ids))
+        return false;
+    }
+    return true;
+  };
   tile::KernelOp kernel;
   for (Operation &op : head.getHeadBlock()) {
-    if ((kernel = dyn_cast<tile::KernelOp>(op)))
-      break;
+    if (auto workspace = dyn_cast<attn::WorkspaceOp>(op)) {
+      evaluator.setData(workspace, makeWorkspace(workspace, extents));
+      continue;
+    }
+    if (auto next = dyn_cast<tile::KernelOp>(op)) {
+      if (kernel && !forEachProgram(kernel, [&](ArrayRef<int64_t>) {
+            return evaluator.run(kernel.getBody().front());
+          }))
+        return false;
+      kernel = next;
+      continue;
+    }
     if (!evaluator.evaluate(op))
       return false;
   }
-  SmallVector<int64_t> bounds;
-  int64_t cells = 1;
-  for (Value bound : kernel.getBounds()) {
-    bounds.push_back(evaluator.get(bound).value_or(0));
-    cells *= bounds.back();
-  }
-  for (int64_t cell = 0; cell < cells; ++cell) {
-    SmallVector<int64_t> ids(bounds.size());
-    int64_t rest = cell;
-    for (size_t i = bounds.size(); i-- > 0; rest /= bounds[i]) {
-      ids[i] = rest % bounds[i];
-      evaluator.set(kernel.getBody().getArgument(i), ids[i]);
-    }
+  return forEachProgram(kernel, [&](ArrayRef<int64_t> ids) {
     SmallVector<LoopVisit> loops;
     for (Operation &op : kernel.getBody().front()) {
       if (!evaluator.evaluate(op))
@@ -226,14 +380,30 @@ bool visitLoops(
         loop.emitError("bounds are not known");
         return false;
       }
-      auto blocks = loop->getAttrOfType<tile::BlockClassAttr>("tile.blocks");
-      loops.push_back(
-          {*from, *to, *step,
-           blocks ? std::optional(blocks.getValue()) : std::nullopt});
+      auto attribute = loop->getAttrOfType<tile::BlockClassAttr>("tile.blocks");
+      auto blocks =
+          attribute ? std::optional(attribute.getValue()) : std::nullopt;
+      if (!loop->hasAttr("tile.from_list")) {
+        loops.push_back({*from, *to, *step, blocks});
+        continue;
+      }
+      auto start = tile::getBlockStart(loop).getDefiningOp<arith::MulIOp>();
+      for (int64_t entry = *from; entry < *to; ++entry) {
+        evaluator.set(loop.getInductionVar(), entry);
+        for (Operation &inner : *loop.getBody()) {
+          if (!evaluator.evaluate(inner))
+            return false;
+          if (&inner == start)
+            break;
+        }
+        int64_t first = *evaluator.get(start);
+        int64_t size = *evaluator.get(start.getRhs());
+        loops.push_back({first, first + size, size, blocks, true});
+      }
     }
     visit(ids, loops);
-  }
-  return true;
+    return true;
+  });
 }
 
 } // namespace attentile::test

@@ -12,14 +12,17 @@
 
 namespace attentile::test {
 
-/// One loop over tiles as one program runs it, in elements.
+/// One loop over tiles as one program runs it, in elements; of a loop over a
+/// list one block.
 struct LoopVisit {
   int64_t from, to, step;
   std::optional<tile::BlockClass> blocks;
+  bool listed = false;
 };
 
-/// Evaluates the integer operations of the program's one kernel, for every
-/// program of its grid, but no loop's body, and calls `visit` with the
+/// Runs kernels that write lists of blocks, evaluates the integer operations of
+/// the last kernel, for every program of its grid, but of loops' bodies only
+/// what reads a list, and calls `visit` with the
 /// program's coordinates and the loops it would run. Arithmetic is exact: a
 /// result that does not fit its type is an error. Returns false after printing
 /// what went wrong.

@@ -83,16 +83,30 @@ int64_t Expr::evaluate(const MaskInputs &inputs, int64_t b, int64_t m,
     return x(0) || x(1);
   case Not:
     return !x(0);
+  case Load:
+  case Ask: {
+    const MaskTable &table = inputs.tables.at(node->name);
+    int64_t position = 0;
+    for (size_t i = 0; i < table.shape.size(); ++i) {
+      int64_t at = x(i);
+      if (at < 0 || at >= table.shape[i])
+        return 0;
+      position = position * table.shape[i] + at;
+    }
+    return table.data[position];
+  }
   }
   return 0;
 }
 
 std::string Expr::toString() const {
   static const char *const names[] = {
-      "",  "m",  "n",   "",    "",    "",      "+",    "-", "*",
-      "/", "%",  "min", "max", "abs", "where", "<=",   "<", ">=",
-      ">", "==", "!=",  "&&",  "||",  "!",     "where"};
+      "",   "m", "n",   "",    "",    "",      "+", "-",     "*",
+      "/",  "%", "min", "max", "abs", "where", "",  "<=",    "<",
+      ">=", ">", "==",  "!=",  "&&",  "||",    "!", "where", ""};
   std::string name = names[node->kind];
+  if (node->kind == Load || node->kind == Ask)
+    name = node->name;
   switch (node->kind) {
   case Constant:
     return std::to_string(node->value);
@@ -164,8 +178,9 @@ std::pair<std::string, std::string> Expr::emit(std::string &out, int64_t tileM,
   default:
     break;
   }
+  bool isLoad = node->kind == Load || node->kind == Ask;
   bool isCondition = node->kind >= Le;
-  bool joins = node->kind >= And; // Boolean operands
+  bool joins = node->kind >= And && !isLoad; // Boolean operands
   std::vector<std::pair<std::string, std::string>> operands;
   std::string axes;
   for (const Expr &operand : node->operands)
@@ -176,12 +191,29 @@ std::pair<std::string, std::string> Expr::emit(std::string &out, int64_t tileM,
         axes += axis;
         break;
       }
+  if (isLoad) {
+    std::string at, types, dims, element = isCondition ? "i1" : "i32";
+    for (auto &[name, own] : operands) {
+      at += (at.empty() ? "" : ", ") + name;
+      types += (types.empty() ? "" : ", ") + type(own, "index");
+      dims += "?x";
+    }
+    std::string loaded = type(axes, element);
+    std::string value =
+        define("tile.load %" + node->name + "[" + at + "] : tensor<" + dims +
+               element + ">, (" + types + ") -> " + loaded);
+    if (isCondition)
+      return {value, axes};
+    return {define("arith.index_cast " + value + " : " + loaded + " to " +
+                   type(axes, "index")),
+            axes};
+  }
   bool chooses = node->kind == Choose || node->kind == Select;
   auto elementOf = [&](size_t i) -> std::string {
     return joins || (chooses && i == 0) ? "i1" : "index";
   };
   for (size_t i = 0; i < operands.size(); ++i)
-    if (operands[i].second != axes)
+    if (!isLoad && operands[i].second != axes)
       operands[i].first = define("tile.broadcast " + operands[i].first + " : " +
                                  type(operands[i].second, elementOf(i)) +
                                  " to " + type(axes, elementOf(i)));
@@ -232,7 +264,7 @@ static Expr drawInteger(std::mt19937 &random, int64_t size, int depth) {
   auto upTo = [&](int64_t bound) { return int64_t(random() % (bound + 1)); };
   auto part = [&] { return drawInteger(random, size, depth - 1); };
   if (depth <= 0) {
-    switch (upTo(7)) {
+    switch (upTo(8)) {
     case 0:
     case 1:
       return m();
@@ -244,6 +276,8 @@ static Expr drawInteger(std::mt19937 &random, int64_t size, int depth) {
       return upTo(2 * size) - size / 2;
     case 6:
       return scalar("s" + std::to_string(upTo(2)));
+    case 7:
+      return load("k0", {n()});
     default:
       return perRow("r0");
     }

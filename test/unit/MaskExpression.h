@@ -21,10 +21,18 @@
 
 namespace attentile::test {
 
-/// Integer inputs of a mask: scalars, vectors over the rows and over batches.
+/// Loaded anywhere: i32, or i1 for a condition.
+struct MaskTable {
+  std::vector<int64_t> shape, data;
+  bool isCondition = false;
+};
+
+/// Integer inputs of a mask: scalars, vectors over the rows and over batches,
+/// and tables.
 struct MaskInputs {
   std::map<std::string, int64_t> scalars;
   std::map<std::string, std::vector<int64_t>> rows, batches;
+  std::map<std::string, MaskTable> tables = {};
 };
 
 /// An integer (index) or Boolean expression of m, n and b.
@@ -47,6 +55,7 @@ public:
     Max,
     Abs,
     Choose,
+    Load, // from a table at the operands, 0 outside
     // Booleans.
     Le,
     Lt,
@@ -57,13 +66,15 @@ public:
     And,
     Or,
     Not,
-    Select
+    Select,
+    Ask // from a table of conditions
   };
 
   Expr(int64_t value) : node(new Node{Constant, value, {}, {}}) {}
   Expr(Kind kind, std::vector<Expr> operands)
       : node(new Node{kind, 0, {}, std::move(operands)}) {}
-  Expr(Kind kind, std::string name) : node(new Node{kind, 0, name, {}}) {}
+  Expr(Kind kind, std::string name, std::vector<Expr> operands = {})
+      : node(new Node{kind, 0, name, std::move(operands)}) {}
 
   int64_t evaluate(const MaskInputs &inputs, int64_t b, int64_t m,
                    int64_t n) const;
@@ -91,6 +102,12 @@ inline Expr n() { return {Expr::N, std::vector<Expr>()}; }
 inline Expr scalar(std::string name) { return {Expr::Scalar, name}; }
 inline Expr perRow(std::string name) { return {Expr::Row, name}; }
 inline Expr perBatch(std::string name) { return {Expr::Batch, name}; }
+inline Expr load(std::string name, std::vector<Expr> at) {
+  return {Expr::Load, name, std::move(at)};
+}
+inline Expr ask(std::string name, std::vector<Expr> at) {
+  return {Expr::Ask, name, std::move(at)};
+}
 inline Expr operator+(Expr a, Expr b) { return {Expr::Add, {a, b}}; }
 inline Expr operator-(Expr a, Expr b) { return {Expr::Sub, {a, b}}; }
 inline Expr operator*(Expr a, Expr b) { return {Expr::Mul, {a, b}}; }
@@ -113,7 +130,7 @@ inline Expr select(Expr k, Expr a, Expr b) { return {Expr::Select, {k, a, b}}; }
 
 /// A random Boolean expression: and/or/not/select of comparisons of sums,
 /// quotients, minima and absolute values of m, n, numbers around `size`, the
-/// scalars s0 to s2 and the row values r0.
+/// scalars s0 to s2, the row values r0 and the keys' values k0.
 Expr drawMask(std::mt19937 &random, int64_t size, int depth);
 
 } // namespace attentile::test

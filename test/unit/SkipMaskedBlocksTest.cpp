@@ -50,6 +50,15 @@ std::string makeProgram(const Expr &mask, const Sizes &sizes,
     head += ", %" + name + ": i32[M]";
   for (const auto &[name, values] : inputs.batches)
     head += ", %" + name + ": i32[B]";
+  std::string sizeNames;
+  for (const auto &[name, table] : inputs.tables) {
+    head += ", %" + name + (table.isCondition ? ": i1[" : ": i32[");
+    for (size_t i = 0; i < table.shape.size(); ++i) {
+      sizeNames += ", %" + name + "_" + std::to_string(i);
+      head += (i ? ", " : "") + name + "_" + std::to_string(i);
+    }
+    head += "]";
+  }
   std::string own = axes == "mn"  ? ""
                     : axes == ""  ? "i1"
                     : axes == "m" ? m + "i1, #m>"
@@ -63,8 +72,8 @@ std::string makeProgram(const Expr &mask, const Sizes &sizes,
 #m = #tile.axes<"m">
 #n = #tile.axes<"n">
 #mn = #tile.axes<"m", "n">
-tile.program @test sizes(%B, %M, %N) ins(%X: f32[M, N])" +
-         head + R"() outs(%Y: f32[M]) {
+tile.program @test sizes(%B, %M, %N)" +
+         sizeNames + ") ins(%X: f32[M, N]" + head + R"() outs(%Y: f32[M]) {
   %c0 = arith.constant 0 : index
   %tm = arith.constant )" +
          tm + R"( : index
@@ -161,7 +170,7 @@ void checkPeeled(TileFile &file, const Sizes &sizes, const MaskInputs &inputs,
         int64_t last = -1;
         for (const LoopVisit &loop : loops)
           for (int64_t n0 = loop.from; n0 < loop.to; n0 += loop.step) {
-            ASSERT_LT(last, n0) << "out of order";
+            ASSERT_TRUE(loop.listed || last < n0) << "out of order";
             last = n0;
             ASSERT_LT(n0 / sizes.tileN, int64_t(visits.size()));
             visits[n0 / sizes.tileN] =
@@ -174,14 +183,15 @@ void checkPeeled(TileFile &file, const Sizes &sizes, const MaskInputs &inputs,
 
 /// Runs the pass and judges every program; adds failures to the running test.
 Counts check(const Expr &mask, const Sizes &sizes, MaskInputs inputs,
-             int64_t batches = 1) {
+             int64_t batches = 1,
+             const char *passes = "tile-list-blocks,tile-skip-masked-blocks") {
   Counts counts;
   SCOPED_TRACE(mask.toString() + " at " + std::to_string(sizes.rows) + " x " +
                std::to_string(sizes.keys) + ", tiles " +
                std::to_string(sizes.tileM) + " x " +
                std::to_string(sizes.tileN));
   TileFile file = TileFile::fromText(makeProgram(mask, sizes, inputs));
-  EXPECT_TRUE(file && file.run("tile-skip-masked-blocks"));
+  EXPECT_TRUE(file && file.run(passes));
   if (testing::Test::HasFailure())
     return counts;
   Visits all;
@@ -237,6 +247,7 @@ void expectLeast(const Expr &mask, const Sizes &sizes, MaskInputs inputs,
   SCOPED_TRACE(mask.toString() + " at " + std::to_string(sizes.rows) + " x " +
                std::to_string(sizes.keys));
   EXPECT_EQ(counts.computed, counts.needed);
+  // The last block of a list's rows evaluates the axis's end.
   EXPECT_EQ(counts.full, counts.unmasked);
 }
 
@@ -380,7 +391,7 @@ TEST(SkipMaskedBlocks, twoPieces) {
     for (int64_t a : {-60, -20, 0, 5, 30})
       check(any(le(abs(m() - n()), 3), le(abs(m() - n() + scalar("a")), 9)),
             sizes, {{{"a", a}}, {}, {}});
-    // Four: the hull.
+    // Four.
     check(any(any(le(abs(m() - n()), 3), le(abs(m() - n() + 40), 2)),
               any(eq(n(), scalar("a")), eq(n(), 33))),
           sizes, {{{"a", 12}}, {}, {}});
@@ -395,6 +406,156 @@ TEST(SkipMaskedBlocks, conditionsWithoutAClosedForm) {
     check(all(causal(), le(m() * m(), 400)), sizes, {});
     check(le(n() * m(), 400), sizes, {});
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Lists of blocks
+//===----------------------------------------------------------------------===//
+
+/// Documents of changing length, one behind the other.
+MaskTable packedDocuments(int64_t count, int64_t longest) {
+  MaskTable table{{count}, {}};
+  std::mt19937 random(5);
+  for (int64_t document = 1; int64_t(table.data.size()) < count; ++document)
+    for (int64_t left = 1 + random() % longest;
+         left > 0 && int64_t(table.data.size()) < count; --left)
+      table.data.push_back(document);
+  return table;
+}
+
+/// Booleans, one in `period` of them true, in runs of `run`.
+MaskTable sparseBooleans(std::vector<int64_t> shape, int64_t run,
+                         int64_t period) {
+  int64_t count = 1;
+  for (int64_t extent : shape)
+    count *= extent;
+  MaskTable table{std::move(shape), {}, /*isCondition=*/true};
+  std::mt19937 random(7);
+  for (int64_t i = 0; i < count; ++i)
+    table.data.push_back(i % run ? table.data.back() : random() % period == 0);
+  return table;
+}
+
+Expr neighbourhood(Expr width, Expr radius) {
+  return all(le(abs(m() / width - n() / width), radius),
+             le(abs(m() % width - n() % width), radius));
+}
+
+struct Listed {
+  const char *name;
+  Expr mask;
+  MaskInputs inputs;
+  int64_t computed = -1, full = -1; // where they do not depend on drawn values
+};
+
+std::vector<Listed> masksWithLists(int64_t count) {
+  Expr same = eq(load("doc", {m()}), load("doc", {n()}));
+  MaskInputs documents;
+  documents.tables["doc"] = packedDocuments(count, count / 4 + 1);
+  auto booleans = [&](std::vector<int64_t> shape, int64_t run, int64_t period) {
+    MaskInputs inputs;
+    inputs.tables["k"] = sparseBooleans(std::move(shape), run, period);
+    return inputs;
+  };
+  auto bounds = [&](int64_t c) {
+    MaskInputs inputs;
+    MaskTable from{{count / c + 1}, {}}, to{{count / c + 1}, {}};
+    for (int64_t i = 0; i <= count / c; ++i) {
+      from.data.push_back(i * c * 37 % std::max<int64_t>(count, 1));
+      to.data.push_back(from.data.back() + c / 2);
+    }
+    inputs.tables = {{"from", from}, {"to", to}};
+    return inputs;
+  };
+  auto between = [&](int64_t c) {
+    return all(ge(m(), load("from", {n() / c})),
+               lt(m(), load("to", {n() / c})));
+  };
+  auto order = [&] {
+    Expr a = m() % scalar("chunk") / scalar("line"),
+         b = n() % scalar("chunk") / scalar("line");
+    return all(eq(m() / scalar("chunk"), n() / scalar("chunk")), le(b, a));
+  };
+  int64_t blocks = (count + 127) / 128;
+  return {
+      {"documents, causal", all(same, causal()), documents},
+      {"documents, causal or prefix", any(all(same, causal()), lt(n(), 100)),
+       documents},
+      {"neighbourhood 32, 3", neighbourhood(32, 3), {}, 92, 0},
+      {"neighbourhood 64, 4",
+       neighbourhood(scalar("width"), scalar("radius")),
+       {{{"width", 64}, {"radius", 4}}, {}, {}},
+       148,
+       0},
+      {"neighbourhood 256, 3", neighbourhood(256, 3), {}, 264, 0},
+      {"quotients of remainders",
+       order(),
+       {{{"chunk", 1024}, {"line", 64}}, {}, {}}},
+      {"leading keys or every third of a window",
+       all(causal(),
+           any(lt(n(), 4), all(gt(n(), m() - 512), eq((m() - n()) % 3, 0)))),
+       {},
+       151,
+       0},
+      {"dilated",
+       all(causal(), all(eq((m() - n()) % 192, 0), lt((m() - n()) / 192, 4))),
+       {}},
+      {"blocks of 128", ask("k", {m() / 128, n() / 128}),
+       booleans({blocks, blocks}, 1, 3)},
+      {"blocks of 48", ask("k", {m() / 48, n() / 48}),
+       booleans({count / 48 + 1, count / 48 + 1}, 1, 7)},
+      {"window, rows or keys",
+       any(le(abs(m() - n()), 100), any(ask("k", {m()}), ask("k", {n()}))),
+       booleans({count}, 100, 5)},
+      {"keys", ask("k", {n()}), booleans({count}, 100, 5)},
+      {"prefix or matrix", any(lt(n(), 300), ask("k", {m(), n() - 40})),
+       booleans({count, count}, 97, 60)},
+      {"between, 700", between(700), bounds(700)},
+      {"between, 16", between(16), bounds(16)},
+      {"product", le(n() * m(), 100000), {}},
+      {"four bands",
+       any(any(le(abs(m() - n()), 3), le(abs(m() - n() + 700), 2)),
+           any(eq(n(), scalar("a")), eq(n(), 1000))),
+       {{{"a", 12}}, {}, {}}},
+      {"not one document", no(same), documents},
+      {"chosen", lt(choose(same, m() - n(), Expr(200)), 100), documents},
+  };
+}
+
+// The table of tile-level algorithms: the blocks of a list are the needed ones,
+// and full is what needs no mask.
+TEST(SkipMaskedBlocks, lists) {
+  auto expect = [](const Listed &listed, const Sizes &sizes) {
+    SCOPED_TRACE(listed.name);
+    Counts counts = check(listed.mask, sizes, listed.inputs);
+    EXPECT_EQ(counts.computed, counts.needed);
+    EXPECT_EQ(counts.full, counts.unmasked);
+    return counts;
+  };
+  for (const Listed &listed : masksWithLists(2048)) {
+    if (listed.computed < 0)
+      continue;
+    Counts counts = expect(listed, kLarge);
+    EXPECT_EQ(counts.total, 512);
+    EXPECT_EQ(counts.computed, listed.computed) << listed.name;
+    EXPECT_EQ(counts.full, listed.full) << listed.name;
+  }
+  for (const Listed &listed : masksWithLists(512)) {
+    Counts counts = expect(listed, {512, 512, 64, 32});
+    EXPECT_EQ(counts.total, 128);
+  }
+}
+
+TEST(SkipMaskedBlocks, listsAtOddSizes) {
+  for (const Sizes &sizes : kOddSizes)
+    for (const Listed &listed :
+         masksWithLists(std::max(sizes.rows, sizes.keys))) {
+      SCOPED_TRACE(listed.name);
+      Counts counts = check(listed.mask, sizes, listed.inputs);
+      EXPECT_EQ(counts.computed, counts.needed);
+      if (sizes.keys % sizes.tileN == 0)
+        EXPECT_EQ(counts.full, counts.unmasked);
+    }
 }
 
 // Before and after the pass, fused in either form or not, the results agree.
@@ -445,6 +606,10 @@ TEST(SkipMaskedBlocks, randomMasks) {
     for (int64_t m = 0; m < sizes.rows; ++m)
       inputs.rows["r0"].push_back(int64_t(random() % 80) - 10);
     inputs.rows["r0"];
+    MaskTable &keys = inputs.tables["k0"];
+    keys.shape = {sizes.keys};
+    for (int64_t n = 0; n < sizes.keys; ++n)
+      keys.data.push_back(int64_t(random() % 40) - 5 + n / 2);
     Counts counts = check(mask, sizes, inputs);
     all.total += counts.total;
     all.needed += counts.needed;

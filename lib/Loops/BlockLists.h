@@ -1,0 +1,53 @@
+//===- BlockLists.h - lists of needed blocks from a grid before -*- C++ -*-===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Where the needed blocks are no interval in closed form, a kernel that runs
+// before writes their numbers into workspace: for each tile of rows, and each
+// other coordinate that the masks depend on, full blocks from the middle of a
+// row down, partial ones up, and in front where both end:
+//
+//     | from | to | ...  5  2  0 | 1  7 ... |
+//                      full ^middle partial
+//
+// A loop that reads it counts from `from` over the middle to `to`.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ATTENTILE_LOOPS_BLOCKLISTS_H
+#define ATTENTILE_LOOPS_BLOCKLISTS_H
+
+#include "IntervalSets.h"
+
+namespace attentile {
+
+/// A list of the blocks of a loop that each of its kernel's programs needs.
+class BlockList {
+public:
+  /// Makes a kernel before that of `loop` which writes the list for it. Nothing
+  /// if an extent is no expression of the program's sizes.
+  static std::optional<BlockList> create(mlir::scf::ForOp loop,
+                                         llvm::ArrayRef<RowAxis> rows);
+
+  /// The places of the program's first entry, of its first partial block, and
+  /// behind its last, before the kernel's loop.
+  mlir::Value getFrom(IndexBuilder &index) { return read(index, 0); }
+  mlir::Value getMiddle(IndexBuilder &index);
+  mlir::Value getTo(IndexBuilder &index) { return read(index, 1); }
+  /// The first index of the block that an entry names.
+  mlir::Value getStart(IndexBuilder &index, mlir::Value entry);
+
+private:
+  mlir::Value read(IndexBuilder &index, int64_t place);
+  mlir::Value readEntry(IndexBuilder &index, mlir::Value entry);
+
+  mlir::Value tensor, extent;
+  llvm::SmallVector<mlir::Value> row; ///< the program's row of the tensor
+  int64_t size;
+};
+
+} // namespace attentile
+
+#endif

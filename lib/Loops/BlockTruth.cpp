@@ -1,0 +1,305 @@
+//===- BlockTruth.cpp - what a formula is in one block --------------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Truth by intervals, then by asking elements. What a value may be over the
+// block stands in BlockValues.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BlockTruth.h"
+#include "VisibilityFormula.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+
+namespace attentile {
+
+BlockTruth::BlockTruth(IndexBuilder &index, IntervalSets &sets, scf::ForOp loop,
+                       ArrayRef<RowAxis> rows, Value start, int64_t size)
+    : index(index), sets(sets), loop(loop), rows(rows), start(start),
+      size(size) {
+  last = index.add(index.minimum(index.add(start, size), loop.getUpperBound()),
+                   -1);
+  copies.map(loop.getInductionVar(), start);
+}
+
+//===----------------------------------------------------------------------===//
+// By intervals
+//===----------------------------------------------------------------------===//
+
+Truth BlockTruth::getUnknown() {
+  return {index.boolean(true), index.boolean(false)};
+}
+
+Truth BlockTruth::negate(Truth truth) {
+  return {index.logicalNot(truth.sure), index.logicalNot(truth.can)};
+}
+
+Truth BlockTruth::both(Truth a, Truth b) {
+  return {index.logicalAnd(a.can, b.can), index.logicalAnd(a.sure, b.sure)};
+}
+
+Truth BlockTruth::either(Truth a, Truth b) {
+  return {index.logicalOr(a.can, b.can), index.logicalOr(a.sure, b.sure)};
+}
+
+Truth BlockTruth::get(Formula formula) {
+  switch (formula->kind) {
+  case FormulaNode::False:
+  case FormulaNode::True: {
+    Value constant = index.boolean(formula->isTrue());
+    return {constant, constant};
+  }
+  case FormulaNode::And:
+    return both(get(formula->lhs), get(formula->rhs));
+  case FormulaNode::Or:
+    return either(get(formula->lhs), get(formula->rhs));
+  case FormulaNode::Atom:
+    break;
+  }
+  Truth truth = getCondition(formula->atom);
+  return formula->negated ? negate(truth) : truth;
+}
+
+Truth BlockTruth::getCondition(Value condition) {
+  condition = stripBroadcast(condition);
+  if (auto constant = getIntegerConstant(condition)) {
+    Value known = index.boolean(!constant->isZero());
+    return {known, known};
+  }
+  if (!canAskElements(condition, loop))
+    return getUnknown();
+  if (Value uniform = copyUniform(condition))
+    return {uniform, uniform};
+  Operation *op = condition.getDefiningOp();
+  if (isa_and_nonnull<arith::AndIOp, arith::OrIOp>(op)) {
+    Truth a = getCondition(op->getOperand(0));
+    Truth b = getCondition(op->getOperand(1));
+    return isa<arith::AndIOp>(op) ? both(a, b) : either(a, b);
+  }
+  if (isa_and_nonnull<arith::XOrIOp>(op))
+    for (unsigned i : {0u, 1u})
+      if (auto constant = getIntegerConstant(op->getOperand(i))) {
+        Truth truth = getCondition(op->getOperand(1 - i));
+        return constant->isZero() ? truth : negate(truth);
+      }
+  if (auto compare = dyn_cast_or_null<arith::CmpIOp>(op);
+      compare && tile::getElementType(compare.getLhs().getType()).isIndex())
+    return getComparison(compare);
+  // A value of rows or of columns alone: each is asked.
+  auto type = dyn_cast<RankedTensorType>(condition.getType());
+  if (!type || type.getRank() > 1)
+    return getUnknown();
+  return {reduce(condition, attn::ReduceKind::Any),
+          reduce(condition, attn::ReduceKind::All)};
+}
+
+Truth BlockTruth::getComparison(arith::CmpIOp compare) {
+  using P = arith::CmpIPredicate;
+  P predicate = compare.getPredicate();
+  if (predicate >= P::ult) {
+    if (getStaticRange(compare.getLhs()).lo < 0 ||
+        getStaticRange(compare.getRhs()).lo < 0)
+      return getUnknown();
+    predicate = predicate == P::ult   ? P::slt
+                : predicate == P::ule ? P::sle
+                : predicate == P::ugt ? P::sgt
+                                      : P::sge;
+  }
+  AffineForm difference = getAffineForm(compare.getLhs());
+  if (!difference.add(getAffineForm(compare.getRhs()), -1))
+    return getUnknown();
+  Range range = getRange(difference);
+  if (!range.lo)
+    return getUnknown();
+  auto atMost = [&](int64_t bound) -> Truth {
+    return {index.isLessOrEqual(range.lo, index.constant(bound)),
+            index.isLessOrEqual(range.hi, index.constant(bound))};
+  };
+  auto atLeast = [&](int64_t bound) -> Truth {
+    return {index.isLessOrEqual(index.constant(bound), range.hi),
+            index.isLessOrEqual(index.constant(bound), range.lo)};
+  };
+  switch (predicate) {
+  case P::slt:
+    return atMost(-1);
+  case P::sle:
+    return atMost(0);
+  case P::sgt:
+    return atLeast(1);
+  case P::sge:
+    return atLeast(0);
+  case P::eq:
+    return both(atMost(0), atLeast(0));
+  default:
+    return negate(both(atMost(0), atLeast(0)));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// By elements
+//===----------------------------------------------------------------------===//
+
+bool canAskElements(Value condition, scf::ForOp loop) {
+  llvm::DenseSet<Value> seen;
+  SmallVector<Value> open = {condition};
+  while (!open.empty()) {
+    Value value = open.pop_back_val();
+    if (loop.isDefinedOutsideOfLoop(value) || value == loop.getInductionVar() ||
+        !seen.insert(value).second)
+      continue;
+    Operation *op = value.getDefiningOp();
+    if (!op || op->getBlock() != loop.getBody() || op->getNumRegions() != 0 ||
+        !isPure(op))
+      return false;
+    llvm::append_range(open, op->getOperands());
+  }
+  return isMadeOfIntegers(condition);
+}
+
+bool BlockTruth::canAsk(Formula formula) {
+  return Formulas::anyAtom(
+      formula, [&](Value atom) { return canAskElements(atom, loop); });
+}
+
+Value BlockTruth::askAny(Formula formula) {
+  RankedTensorType type = getType(formula);
+  Value elements = ask(formula, type, /*otherwise=*/true);
+  return reduceElements(elements, attn::ReduceKind::Any);
+}
+
+Value BlockTruth::askAll(Formula formula) {
+  RankedTensorType type = getType(formula);
+  Value elements = ask(formula, type, /*otherwise=*/false);
+  return reduceElements(elements, attn::ReduceKind::All);
+}
+
+/// The tile of all axes that the formula's conditions have.
+RankedTensorType BlockTruth::getType(Formula formula) {
+  llvm::MapVector<StringAttr, int64_t> found;
+  Formulas::anyAtom(formula, [&](Value atom) {
+    atom = stripBroadcast(atom);
+    if (auto type = dyn_cast<RankedTensorType>(atom.getType());
+        type && canAskElements(atom, loop))
+      for (auto [axis, extent] :
+           llvm::zip_equal(tile::getAxes(type), type.getShape()))
+        found.insert({axis, extent});
+    return false;
+  });
+  // Rows come first.
+  SmallVector<StringAttr> names;
+  SmallVector<int64_t> sizes;
+  auto take = [&](StringAttr axis) {
+    names.push_back(axis);
+    sizes.push_back(found.lookup(axis));
+    found.erase(axis);
+  };
+  for (const RowAxis &row : rows) {
+    StringAttr axis = tile::getAxes(row.index->getResult(0).getType())[0];
+    if (found.contains(axis))
+      take(axis);
+  }
+  while (!found.empty())
+    take(found.front().first);
+  return tile::getTileType(index.getBuilder().getI1Type(), names, sizes);
+}
+
+/// The formula of each element; conditions that cannot be asked hold or fail as
+/// `otherwise` says.
+Value BlockTruth::ask(Formula formula, RankedTensorType type, bool otherwise) {
+  OpBuilder &builder = index.getBuilder();
+  switch (formula->kind) {
+  case FormulaNode::False:
+  case FormulaNode::True:
+    return fill(type, formula->isTrue());
+  case FormulaNode::And:
+    return builder.createOrFold<arith::AndIOp>(
+        index.getLoc(), ask(formula->lhs, type, otherwise),
+        ask(formula->rhs, type, otherwise));
+  case FormulaNode::Or:
+    return builder.createOrFold<arith::OrIOp>(
+        index.getLoc(), ask(formula->lhs, type, otherwise),
+        ask(formula->rhs, type, otherwise));
+  case FormulaNode::Atom:
+    break;
+  }
+  if (!canAskElements(formula->atom, loop))
+    return fill(type, otherwise);
+  Value elements = builder.createOrFold<tile::BroadcastOp>(
+      index.getLoc(), type, copy(stripBroadcast(formula->atom)));
+  return formula->negated ? builder.createOrFold<arith::XOrIOp>(
+                                index.getLoc(), elements, fill(type, 1))
+                          : elements;
+}
+
+Value BlockTruth::fill(RankedTensorType type, int64_t value) {
+  OpBuilder &builder = index.getBuilder();
+  Type element = type.getElementType();
+  Attribute number = element.isInteger(1)
+                         ? Attribute(builder.getBoolAttr(value != 0))
+                         : builder.getIntegerAttr(element, value);
+  return arith::ConstantOp::create(builder, index.getLoc(),
+                                   DenseElementsAttr::get(type, number));
+}
+
+/// Which elements of a tile of this type lie in rows and columns that count;
+/// null if all do.
+Value BlockTruth::getElementsThatCount(RankedTensorType type) {
+  OpBuilder &builder = index.getBuilder();
+  Location loc = index.getLoc();
+  auto indices = cast<RankedTensorType>(
+      tile::withElementType(type, builder.getIndexType()));
+  Value result;
+  auto require = [&](Value at, Value end) {
+    at = builder.createOrFold<tile::BroadcastOp>(loc, indices, at);
+    end = builder.createOrFold<tile::BroadcastOp>(loc, indices, end);
+    Value counts =
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, at, end);
+    result = result ? index.logicalAnd(result, counts) : counts;
+  };
+  for (RowAxis row : rows)
+    if (row.extent &&
+        tile::getAxisPosition(type, tile::getAxes(row.index.getType())[0]))
+      require(row.index.getResult(), row.extent);
+  auto axis = loop->getAttrOfType<StringAttr>("tile.axis");
+  auto extent = getIntegerConstant(loop.getUpperBound());
+  bool isWhole = extent && extent->getSExtValue() % size == 0;
+  if (tile::getAxisPosition(type, axis) && !isWhole)
+    require(tile::IndexOp::create(
+                builder, loc,
+                tile::getTileType(builder.getIndexType(), {axis}, {size}),
+                start),
+            loop.getUpperBound());
+  return result;
+}
+
+/// Over the elements that count of a tile for this block.
+Value BlockTruth::reduceElements(Value tile, attn::ReduceKind kind) {
+  OpBuilder &builder = index.getBuilder();
+  Location loc = index.getLoc();
+  auto type = cast<RankedTensorType>(tile.getType());
+  // Elements that do not count take a value that any may have, so that the
+  // result's range is still that of the elements.
+  StaticRange range = getStaticRange(tile);
+  int64_t neutral = kind == attn::ReduceKind::Max ? range.lo
+                    : kind == attn::ReduceKind::Min
+                        ? range.hi
+                        : kind == attn::ReduceKind::All;
+  if (Value counts = getElementsThatCount(type))
+    tile = arith::SelectOp::create(builder, loc, counts, tile,
+                                   fill(type, neutral));
+  SmallVector<Attribute> axes(tile::getAxes(type));
+  return tile::ReduceOp::create(builder, loc, type.getElementType(), kind, tile,
+                                builder.getArrayAttr(axes));
+}
+
+Value BlockTruth::reduce(Value tile, attn::ReduceKind kind) {
+  return sets.isInvariant(tile) ? sets.reduceRows(tile, kind)
+                                : reduceElements(copy(tile), kind);
+}
+
+} // namespace attentile

@@ -1,0 +1,205 @@
+// RUN: attentile-opt %s --tile-list-blocks --canonicalize --cse --split-input-file \
+// RUN:   --remarks-filter=tile-list-blocks --remark-format=emitRemark 2> %t.remarks | FileCheck %s
+// RUN: FileCheck %s --check-prefix=REMARK --input-file=%t.remarks
+
+// Row maxima of masked scores. test/unit/SkipMaskedBlocksTest.cpp compares the
+// blocks of a list with brute force.
+
+#m = #tile.axes<"m">
+#n = #tile.axes<"n">
+#mn = #tile.axes<"m", "n">
+
+// One list for all heads. Minima and maxima of the rows' values are taken once,
+// those of the columns in each block; only where these do not tell is each
+// element asked. Full blocks evaluate no mask.
+// CHECK-LABEL: tile.program @documents
+// CHECK: %blocks = attn.workspace "blocks" shape {{.*}} : tensor<?x?x?xi32>
+// CHECK: tile.kernel @documents_0_blocks grid(%b < %B, %i < %{{.*}}) {
+// CHECK: %[[LEAST:.*]] = tile.reduce min
+// CHECK: %[[MOST:.*]] = tile.reduce max
+// CHECK: %[[ENDS:.*]]:2 = scf.for %[[BLOCK:.*]] = %c0 to
+// CHECK: tile.reduce min
+// CHECK: tile.reduce max
+// CHECK: scf.if
+// CHECK: else
+// CHECK: tile.reduce any
+// CHECK: tile.reduce all
+// CHECK: tile.store %[[BLOCK]], %blocks[%b, %i, %{{.*}}]
+// CHECK: {tile.axis = "n", tile.to_list}
+// CHECK: tile.store %[[ENDS]]#0, %blocks[%b, %i, %c0]
+// CHECK: tile.store %[[ENDS]]#1, %blocks[%b, %i, %c1]
+// CHECK-NOT: tile.load %X
+// CHECK: tile.kernel @documents_0 grid(%b < %B, %h < %H, %i < %{{.*}}) {
+// CHECK: %[[FIRST:.*]] = tile.load %blocks[%b, %i, %c0]
+// CHECK: %[[FROM:.*]] = arith.index_cast %[[FIRST]]
+// CHECK: %[[LAST:.*]] = tile.load %blocks[%b, %i, %c1]
+// CHECK: %[[TO:.*]] = arith.index_cast %[[LAST]]
+// CHECK: scf.for %[[K:.*]] = %[[FROM]] to
+// CHECK: tile.load %blocks[%b, %i, %[[K]]]
+// CHECK: %[[N0:.*]] = arith.muli
+// CHECK: tile.index %[[N0]]
+// CHECK-NOT: arith.cmpi eq
+// CHECK: tile.blocks = #tile.blocks<full>, tile.from_list
+// CHECK: scf.for {{.*}} to %[[TO]]
+// CHECK: arith.cmpi eq
+// CHECK: tile.blocks = #tile.blocks<partial>, tile.from_list
+// REMARK: remark: {{.*}}loop over the blocks that are needed: a grid before lists them for each tile of rows
+tile.program @documents sizes(%B, %H, %S) ins(%X: f32[B, H, S, S], %doc: i32[B, S]) outs(%Y: f32[B, H, S]) {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c16 = arith.constant 16 : index
+  %tiles = arith.ceildivsi %S, %c32 : index
+  tile.kernel @documents_0 grid(%b < %B, %h < %H, %i < %tiles) {
+    %m0 = arith.muli %i, %c32 : index
+    %m = tile.index %m0 : tensor<32xindex, #m>
+    %doc_m = tile.load %doc[%b, %m] : tensor<?x?xi32>, (index, tensor<32xindex, #m>) -> tensor<32xi32, #m>
+    %of_row = arith.index_cast %doc_m : tensor<32xi32, #m> to tensor<32xindex, #m>
+    %rows = tile.broadcast %of_row : tensor<32xindex, #m> to tensor<32x16xindex, #mn>
+    %ninf = arith.constant dense<0xFF800000> : tensor<32x16xf32, #mn>
+    %start = arith.constant dense<0xFF800000> : tensor<32xf32, #m>
+    %end = tile.broadcast %S : index to tensor<16xindex, #n>
+    %r = scf.for %n0 = %c0 to %S step %c16 iter_args(%a = %start) -> (tensor<32xf32, #m>) {
+      %n = tile.index %n0 : tensor<16xindex, #n>
+      %s = tile.load %X[%b, %h, %m, %n] : tensor<?x?x?x?xf32>, (index, index, tensor<32xindex, #m>, tensor<16xindex, #n>) -> tensor<32x16xf32, #mn>
+      %doc_n = tile.load %doc[%b, %n] : tensor<?x?xi32>, (index, tensor<16xindex, #n>) -> tensor<16xi32, #n>
+      %of_column = arith.index_cast %doc_n : tensor<16xi32, #n> to tensor<16xindex, #n>
+      %columns = tile.broadcast %of_column : tensor<16xindex, #n> to tensor<32x16xindex, #mn>
+      %same = arith.cmpi eq, %rows, %columns : tensor<32x16xindex, #mn>
+      %x = arith.select %same, %s, %ninf : tensor<32x16xi1, #mn>, tensor<32x16xf32, #mn>
+      %in_n = arith.cmpi slt, %n, %end : tensor<16xindex, #n>
+      %in = tile.broadcast %in_n : tensor<16xi1, #n> to tensor<32x16xi1, #mn>
+      %y = arith.select %in, %x, %ninf : tensor<32x16xi1, #mn>, tensor<32x16xf32, #mn>
+      %t = tile.reduce max %y over ["n"] : tensor<32x16xf32, #mn> -> tensor<32xf32, #m>
+      %next = arith.maximumf %a, %t : tensor<32xf32, #m>
+      scf.yield %next : tensor<32xf32, #m>
+    } {tile.axis = "n"}
+    tile.store %r, %Y[%b, %h, %m] : tensor<32xf32, #m>, tensor<?x?x?xf32>, (index, index, tensor<32xindex, #m>)
+  }
+}
+
+// -----
+
+#m = #tile.axes<"m">
+#n = #tile.axes<"n">
+#mn = #tile.axes<"m", "n">
+
+// A condition that no block's indices cross is read once a block.
+// CHECK-LABEL: tile.program @table
+// CHECK: tile.kernel @table_0_blocks
+// CHECK: scf.for
+// CHECK: tile.load %allowed[%{{.*}}, %{{.*}}] : tensor<?x?xi1>, (index, index) -> i1
+// CHECK-NOT: tile.reduce
+// CHECK: tile.to_list
+tile.program @table sizes(%S, %T) ins(%X: f32[S, S], %allowed: i1[T, T]) outs(%Y: f32[S]) {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c16 = arith.constant 16 : index
+  %tiles = arith.ceildivsi %S, %c32 : index
+  tile.kernel @table_0 grid(%i < %tiles) {
+    %m0 = arith.muli %i, %c32 : index
+    %m = tile.index %m0 : tensor<32xindex, #m>
+    %by_m = arith.constant dense<64> : tensor<32xindex, #m>
+    %by_n = arith.constant dense<64> : tensor<16xindex, #n>
+    %row = attn.floordiv %m, %by_m : tensor<32xindex, #m>
+    %ninf = arith.constant dense<0xFF800000> : tensor<32x16xf32, #mn>
+    %start = arith.constant dense<0xFF800000> : tensor<32xf32, #m>
+    %end = tile.broadcast %S : index to tensor<16xindex, #n>
+    %r = scf.for %n0 = %c0 to %S step %c16 iter_args(%a = %start) -> (tensor<32xf32, #m>) {
+      %n = tile.index %n0 : tensor<16xindex, #n>
+      %s = tile.load %X[%m, %n] : tensor<?x?xf32>, (tensor<32xindex, #m>, tensor<16xindex, #n>) -> tensor<32x16xf32, #mn>
+      %column = attn.floordiv %n, %by_n : tensor<16xindex, #n>
+      %seen = tile.load %allowed[%row, %column] : tensor<?x?xi1>, (tensor<32xindex, #m>, tensor<16xindex, #n>) -> tensor<32x16xi1, #mn>
+      %x = arith.select %seen, %s, %ninf : tensor<32x16xi1, #mn>, tensor<32x16xf32, #mn>
+      %in_n = arith.cmpi slt, %n, %end : tensor<16xindex, #n>
+      %in = tile.broadcast %in_n : tensor<16xi1, #n> to tensor<32x16xi1, #mn>
+      %y = arith.select %in, %x, %ninf : tensor<32x16xi1, #mn>, tensor<32x16xf32, #mn>
+      %t = tile.reduce max %y over ["n"] : tensor<32x16xf32, #mn> -> tensor<32xf32, #m>
+      %next = arith.maximumf %a, %t : tensor<32xf32, #m>
+      scf.yield %next : tensor<32xf32, #m>
+    } {tile.axis = "n"}
+    tile.store %r, %Y[%m] : tensor<32xf32, #m>, tensor<?xf32>, (tensor<32xindex, #m>)
+  }
+}
+
+// -----
+
+#m = #tile.axes<"m">
+#n = #tile.axes<"n">
+#mn = #tile.axes<"m", "n">
+
+// Bounds in closed form need no list.
+// CHECK-LABEL: tile.program @causal
+// CHECK-NOT: attn.workspace
+// CHECK: scf.for
+// CHECK-NOT: tile.from_list
+tile.program @causal sizes(%M, %N) ins(%X: f32[M, N]) outs(%Y: f32[M]) {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c16 = arith.constant 16 : index
+  %tiles = arith.ceildivsi %M, %c32 : index
+  tile.kernel @causal_0 grid(%i < %tiles) {
+    %m0 = arith.muli %i, %c32 : index
+    %m = tile.index %m0 : tensor<32xindex, #m>
+    %mm = tile.broadcast %m : tensor<32xindex, #m> to tensor<32x16xindex, #mn>
+    %ninf = arith.constant dense<0xFF800000> : tensor<32x16xf32, #mn>
+    %start = arith.constant dense<0xFF800000> : tensor<32xf32, #m>
+    %end = tile.broadcast %N : index to tensor<16xindex, #n>
+    %r = scf.for %n0 = %c0 to %N step %c16 iter_args(%a = %start) -> (tensor<32xf32, #m>) {
+      %n = tile.index %n0 : tensor<16xindex, #n>
+      %nn = tile.broadcast %n : tensor<16xindex, #n> to tensor<32x16xindex, #mn>
+      %s = tile.load %X[%m, %n] : tensor<?x?xf32>, (tensor<32xindex, #m>, tensor<16xindex, #n>) -> tensor<32x16xf32, #mn>
+      %seen = arith.cmpi sle, %nn, %mm : tensor<32x16xindex, #mn>
+      %x = arith.select %seen, %s, %ninf : tensor<32x16xi1, #mn>, tensor<32x16xf32, #mn>
+      %in_n = arith.cmpi slt, %n, %end : tensor<16xindex, #n>
+      %in = tile.broadcast %in_n : tensor<16xi1, #n> to tensor<32x16xi1, #mn>
+      %y = arith.select %in, %x, %ninf : tensor<32x16xi1, #mn>, tensor<32x16xf32, #mn>
+      %t = tile.reduce max %y over ["n"] : tensor<32x16xf32, #mn> -> tensor<32xf32, #m>
+      %next = arith.maximumf %a, %t : tensor<32xf32, #m>
+      scf.yield %next : tensor<32xf32, #m>
+    } {tile.axis = "n"}
+    tile.store %r, %Y[%m] : tensor<32xf32, #m>, tensor<?xf32>, (tensor<32xindex, #m>)
+  }
+}
+
+// -----
+
+#m = #tile.axes<"m">
+#n = #tile.axes<"n">
+#mn = #tile.axes<"m", "n">
+
+// Of an extent that is no expression of the sizes no workspace can be made.
+// CHECK-LABEL: tile.program @extent
+// CHECK-NOT: tile.from_list
+// REMARK: remark: {{.*}}no list of the blocks that are needed: the loop stands in another, or an extent is no expression of the sizes
+tile.program @extent sizes(%M, %N) ins(%X: f32[M, N], %most: i64) outs(%Y: f32[M]) {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c16 = arith.constant 16 : index
+  %tiles = arith.ceildivsi %M, %c32 : index
+  %limit = arith.index_cast %most : i64 to index
+  %L = arith.minsi %N, %limit : index
+  tile.kernel @extent_0 grid(%i < %tiles) {
+    %m0 = arith.muli %i, %c32 : index
+    %m = tile.index %m0 : tensor<32xindex, #m>
+    %three = arith.constant dense<3> : tensor<16xindex, #n>
+    %zero = arith.constant dense<0> : tensor<16xindex, #n>
+    %ninf = arith.constant dense<0xFF800000> : tensor<32x16xf32, #mn>
+    %start = arith.constant dense<0xFF800000> : tensor<32xf32, #m>
+    %end = tile.broadcast %L : index to tensor<16xindex, #n>
+    %r = scf.for %n0 = %c0 to %L step %c16 iter_args(%a = %start) -> (tensor<32xf32, #m>) {
+      %n = tile.index %n0 : tensor<16xindex, #n>
+      %s = tile.load %X[%m, %n] : tensor<?x?xf32>, (tensor<32xindex, #m>, tensor<16xindex, #n>) -> tensor<32x16xf32, #mn>
+      %rest = attn.floormod %n, %three : tensor<16xindex, #n>
+      %seen_n = arith.cmpi eq, %rest, %zero : tensor<16xindex, #n>
+      %seen = tile.broadcast %seen_n : tensor<16xi1, #n> to tensor<32x16xi1, #mn>
+      %x = arith.select %seen, %s, %ninf : tensor<32x16xi1, #mn>, tensor<32x16xf32, #mn>
+      %in_n = arith.cmpi slt, %n, %end : tensor<16xindex, #n>
+      %in = tile.broadcast %in_n : tensor<16xi1, #n> to tensor<32x16xi1, #mn>
+      %y = arith.select %in, %x, %ninf : tensor<32x16xi1, #mn>, tensor<32x16xf32, #mn>
+      %t = tile.reduce max %y over ["n"] : tensor<32x16xf32, #mn> -> tensor<32xf32, #m>
+      %next = arith.maximumf %a, %t : tensor<32xf32, #m>
+      scf.yield %next : tensor<32xf32, #m>
+    } {tile.axis = "n"}
+    tile.store %r, %Y[%m] : tensor<32xf32, #m>, tensor<?xf32>, (tensor<32xindex, #m>)
+  }
+}
