@@ -27,11 +27,11 @@ static constexpr int64_t kRegistersPerRowBlock = 8;
 /// What lanes load of diagonals, a few windows of 32 elements, and the numbers
 /// of the lanes that they take theirs from.
 static constexpr int64_t kRegistersPerDiagonals = 10;
-/// What a score's own computation takes beside its tile: a row's further bounds
-/// (the first is counted with the statistics), the addresses of what is loaded
-/// for each score, and what a tanh and a division by a size need.
-static constexpr int64_t kRegistersPerBound = 3, kRegistersPerLoad = 18,
-                         kRegistersPerTanh = 4, kRegistersPerQuotient = 8;
+/// What a score's own computation takes beside its tile: the addresses of what
+/// is loaded for each score, and what a tanh and a division by a size need. A
+/// row's bounds are made where they are voted on.
+static constexpr int64_t kRegistersPerLoad = 18, kRegistersPerTanh = 4,
+                         kRegistersPerQuotient = 8;
 /// Where sums, scores and exponentials are at most so many, all of a warp's
 /// rows decide at once (tile-to-warp), for some more registers. Above, as with
 /// 128 columns and 48 keys, ptxas was not seen to take these.
@@ -83,7 +83,7 @@ bool GpuModel::isByDiagonals(attn::ReadOp read) {
 }
 
 /// What scores are computed from: values of rows or columns alone that are more
-/// than a position, and bounds of both.
+/// than a position.
 void GpuModel::addOperand(Operation &op) {
   if (op.getNumResults() != 1)
     return;
@@ -91,8 +91,6 @@ void GpuModel::addOperand(Operation &op) {
   own.reset(steps);
   attn::Axes row = axes.setOf(rowAxis), ofRow = own;
   ofRow &= row;
-  if (isa<arith::CmpIOp>(op) && own.count() == 2 && ofRow.any())
-    ++bounds;
   if (isa<math::TanhOp>(op) && own.count() == 2)
     ++tanhs;
   // A bias that is linear in the position: what the columns add.
@@ -288,9 +286,7 @@ GpuUse GpuModel::use(const llvm::DenseMap<Value, int64_t> &sizes,
       count(rounded) / std::max<int64_t>(rowBlocks, 1) + rows +
       kOtherRegisters + (atOnce ? kRegistersAtOnce : 0) +
       kRegistersPerDiagonals * diagonals + kRegistersPerRandom * randoms +
-      bytesRegisters +
-      rowBlocks * (2 * rowValues + kRegistersPerLoad * loads +
-                   kRegistersPerBound * std::max<int64_t>(bounds - 1, 0)) +
+      bytesRegisters + rowBlocks * (2 * rowValues + kRegistersPerLoad * loads) +
       (tanhs > 0 ? kRegistersPerTanh : 0) + kRegistersPerQuotient * quotients +
       (productBytes == 4 ? kSplitRegisters : 0) +
       (productBytes == 4 && scores.size() > 1 ? kRegistersOfSecondSplit : 0);

@@ -29,7 +29,7 @@ struct GpuUse {
 /// the next product, left factors that stay, what else is read over two axes; 8
 /// for the statistics of each 16 rows, and what addresses and operands on their
 /// way take; what scores are computed from by rows or columns alone, and a
-/// little for further bounds, loads of single elements and a tanh. Measured
+/// little for loads of single elements and a tanh. Measured
 /// kernels are within 15 % (d 64, 4 x 32 rows, 64 keys: 240 for 242; d 128, 4 x
 /// 16, 128 keys: 232 for 242; d 128, 4 x 16, 64 keys: 184 for 168). Shared
 /// memory is that of every loaded factor, rows swizzled or padded; buffers that
@@ -76,7 +76,7 @@ private:
   mlir::Value rowAxis;
   int64_t productBytes = 0, leastBytes = 4;
   int64_t diagonals = 0;         ///< reads by sums of several axes
-  int64_t bounds = 0, tanhs = 0; ///< of rows and columns
+  int64_t tanhs = 0; ///< of rows and columns
   int64_t quotients = 0;         ///< of rows or columns by a size
   int64_t loads = 0;             ///< an element for each score
   int64_t rowValues = 0;         ///< registers for each row

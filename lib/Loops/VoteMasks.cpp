@@ -36,7 +36,8 @@ namespace {
 using P = arith::CmpIPredicate;
 
 /// What a thread may have. A kernel that is expected to take all of it (head
-/// size 128 with 64 keys) has no room for what the branches need.
+/// size 128 with 64 keys) has room for what the branches need only where a row
+/// has several bounds, whose comparisons take more.
 constexpr int64_t kMostRegisters = 255;
 
 /// A part of a conjunction: `value` as it is, or negated.
@@ -168,19 +169,18 @@ struct TileVoteMasks : impl::TileVoteMasksBase<TileVoteMasks> {
       auto kernel = loop->getParentOfType<tile::KernelOp>();
       auto resources =
           kernel->getAttrOfType<tile::ResourcesAttr>("tile.resources");
-      if (resources && resources.getRegisters() >= kMostRegisters)
-        return;
+      bool isFull = resources && resources.getRegisters() >= kMostRegisters;
       auto blocks = loop->getAttrOfType<tile::BlockClassAttr>("tile.blocks");
       if (blocks && blocks.getValue() == tile::BlockClass::Mixed)
         loop->walk([&](scf::IfOp branch) {
           if (branch->getParentOp() == loop && branch.elseBlock())
-            splitAll(*branch.elseBlock(), loop);
+            splitAll(*branch.elseBlock(), loop, isFull ? 2 : 0);
         });
     });
   }
 
-  /// The masks of a side of a branch.
-  void splitAll(Block &block, scf::ForOp loop) {
+  /// The masks of a side of a branch, if they have so many bounds of rows.
+  void splitAll(Block &block, scf::ForOp loop, unsigned least) {
     struct Mask {
       arith::SelectOp select;
       SmallVector<Conjunct> parts;
@@ -210,7 +210,7 @@ struct TileVoteMasks : impl::TileVoteMasksBase<TileVoteMasks> {
         masks.push_back(mask);
     }
     // The axis's end alone is what the branch around asks already.
-    if (cuts == 0 && total < 2)
+    if (cuts < least || (cuts == 0 && total < 2))
       return;
     for (Mask &mask : masks)
       if (llvm::any_of(mask.parts, [&](Conjunct part) {
