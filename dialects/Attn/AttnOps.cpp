@@ -22,6 +22,10 @@ namespace attentile::attn {
 static bool isIndexVariable(Value value, Operation *op) {
   auto kernel = dyn_cast_or_null<KernelOp>(getEnclosingSignature(op));
   auto argument = dyn_cast<BlockArgument>(value);
+  // The indices of a loop's tile are those of its axis.
+  if (argument && argument.getArgNumber() == 0)
+    if (auto loop = dyn_cast<ForOp>(argument.getOwner()->getParentOp()))
+      return loop->isAncestor(op);
   return kernel && argument && argument.getOwner() == &kernel.getHeadBlock() &&
          llvm::is_contained(kernel.getIndexArgs(), argument);
 }
@@ -163,6 +167,105 @@ LogicalResult ReduceOp::verify() {
   }
   return verifyBindsAxes(*this, getAxes());
 }
+
+//===----------------------------------------------------------------------===//
+// attn.for
+//===----------------------------------------------------------------------===//
+
+ParseResult ForOp::parse(OpAsmParser &parser, OperationState &result) {
+  Builder &builder = parser.getBuilder();
+  Type index = builder.getIndexType();
+  SmallVector<OpAsmParser::Argument> arguments(1);
+  arguments[0].type = index;
+  OpAsmParser::UnresolvedOperand axis, lower, upper;
+  SmallVector<OpAsmParser::UnresolvedOperand> starts;
+  IntegerAttr size;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseArgument(arguments[0]) || parser.parseKeyword("of") ||
+      parser.parseOperand(axis) || parser.parseKeyword("from") ||
+      parser.parseOperand(lower) || parser.parseKeyword("to") ||
+      parser.parseOperand(upper) || parser.parseKeyword("by") ||
+      parser.parseAttribute(size, builder.getI64Type(), "size",
+                            result.attributes) ||
+      parser.parseKeyword("carry") ||
+      parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, [&] {
+        return failure(parser.parseArgument(arguments.emplace_back()) ||
+                       parser.parseEqual() ||
+                       parser.parseOperand(starts.emplace_back()));
+      }))
+    return failure();
+  if (parser.parseColonTypeList(result.types))
+    return failure();
+  if (result.types.size() != starts.size())
+    return parser.emitError(loc, "expected ")
+           << starts.size() << " types, got " << result.types.size();
+  for (auto [argument, type] :
+       llvm::zip_equal(llvm::drop_begin(arguments), result.types))
+    argument.type = type;
+  if (parser.resolveOperands({axis, lower, upper}, index, result.operands) ||
+      parser.resolveOperands(starts, result.types, loc, result.operands) ||
+      parser.parseOptionalAttrDictWithKeyword(result.attributes))
+    return failure();
+  return parser.parseRegion(*result.addRegion(), arguments);
+}
+
+void ForOp::print(OpAsmPrinter &printer) {
+  printer << ' ' << getTileIndex() << " of " << getAxis() << " from "
+          << getLower() << " to " << getUpper() << " by " << getSize()
+          << " carry(";
+  llvm::interleaveComma(
+      llvm::zip_equal(getCarried(), getStarts()), printer, [&](auto pair) {
+        printer << std::get<0>(pair) << " = " << std::get<1>(pair);
+      });
+  printer << ") : " << getResultTypes();
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {"size"});
+  printer << ' ';
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+}
+
+void ForOp::getAsmBlockArgumentNames(Region &region,
+                                     OpAsmSetValueNameFn setName) {
+  setName(region.getArgument(0), "tile");
+}
+
+void ForOp::forEachUsed(llvm::function_ref<void(Value)> callback) {
+  for (Value operand : getOperands())
+    callback(operand);
+  getBody().walk([&](Operation *op) {
+    for (Value operand : op->getOperands())
+      if (!getBody().isAncestor(operand.getParentRegion()))
+        callback(operand);
+  });
+}
+
+LogicalResult ForOp::verify() {
+  if (getSize() < 1)
+    return emitOpError("expected tiles of a positive size, got ") << getSize();
+  if (getResultTypes() != getStarts().getTypes())
+    return emitOpError("expected results of the types of the starts");
+  return verifyAxes(*this, getAxis());
+}
+
+LogicalResult ForOp::verifyRegions() {
+  if (getBody().getNumArguments() != getStarts().size() + 1 ||
+      !getTileIndex().getType().isIndex() ||
+      TypeRange(getBody().getArgumentTypes()).drop_front() !=
+          getStarts().getTypes())
+    return emitOpError("expected an index and what is carried as arguments of "
+                       "its block");
+  if (!isa<NextOp>(getBody().front().getTerminator()) ||
+      getNexts().getTypes() != getStarts().getTypes())
+    return emitOpError("expected its block to end with an attn.next of what is "
+                       "carried");
+  for (Operation &op : getBody().front())
+    if (isa<ForOp, WriteOp>(op))
+      return op.emitOpError("expected to stand outside of loops over tiles");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Softmax, grids
+//===----------------------------------------------------------------------===//
 
 LogicalResult SoftmaxOp::verify() { return verifyBindsAxes(*this, getAxes()); }
 

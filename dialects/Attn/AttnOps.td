@@ -177,6 +177,60 @@ def Attn_MaterializeOp : Attn_Op<"materialize", [Pure,
   let assemblyFormat = "$operand `,` $name attr-dict `:` type($operand)";
 }
 
+def Attn_ForOp : Attn_Op<"for", [SingleBlock, RecursiveMemoryEffects,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
+  let summary = "a loop over the tiles of an axis, as a kernel writes it";
+  let description = [{
+    Goes through the indices of `axis` from `lower` on and below `upper`, `size`
+    of them at a time, the last tile what is left. What it carries has the axes
+    of its `attn.next` and of its start, but never `axis`; the results are what
+    the last tile left, or the starts if there is none.
+
+    Values are functions of index variables here as elsewhere, whether they
+    stand within the loop or before it. The block's first argument stands for
+    the indices of one tile: a reduction over it is over that tile, where one
+    over the index variable itself would be over the whole axis.
+
+    ```mlir
+    %l = attn.for %tile of %n from %c0 to %N by 64 carry(%sum = %zero) : f32 {
+      %t = attn.reduce sum %p over(%tile) : f32        // %p: a function of %n
+      %next = arith.addf %sum, %t : f32
+      attn.next %next : f32
+    }
+    ```
+  }];
+  let arguments = (ins Index:$axis, Index:$lower, Index:$upper, I64Attr:$size,
+    Variadic<Attn_Value>:$starts);
+  let results = (outs Variadic<Attn_Value>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::BlockArgument getTileIndex() { return getBody().getArgument(0); }
+    ::llvm::MutableArrayRef<::mlir::BlockArgument> getCarried() {
+      return getBody().getArguments().drop_front();
+    }
+    ::mlir::OperandRange getNexts() { return getBody().front().getTerminator()->getOperands(); }
+    /// Calls `callback` with each operand and each value from before the loop
+    /// that its body uses.
+    void forEachUsed(::llvm::function_ref<void(::mlir::Value)> callback);
+  }];
+}
+
+def Attn_NextOp : Attn_Op<"next", [Pure, Terminator, HasParent<"ForOp">]> {
+  let summary = "what a loop over tiles carries to its next tile";
+  let description = [{
+    One value for each that the loop carries.
+
+    ```mlir
+    attn.next %m, %l : f32, f32
+    ```
+  }];
+  let arguments = (ins Variadic<Attn_Value>:$values);
+  let assemblyFormat = "$values attr-dict `:` type($values)";
+}
+
 class Attn_IntegerOp<string mnemonic> : Attn_Op<mnemonic, [Pure, SameOperandsAndResultType]
     # ElementwiseMappable.traits> {
   let arguments = (ins SignlessIntegerOrIndexLike:$lhs, SignlessIntegerOrIndexLike:$rhs);

@@ -15,7 +15,8 @@
 //
 // an operation's result has its operands' axes; a reduction takes away those
 // it binds. A softmax keeps them: it is a function of the axis that it
-// normalises over, also where its operand is not.
+// normalises over, also where its operand is not. What a loop over tiles
+// carries has the axes of its start and of its next (attn.for).
 //
 //===----------------------------------------------------------------------===//
 #ifndef ATTENTILE_AXESANALYSIS_H
@@ -57,6 +58,8 @@ public:
   llvm::SmallVector<mlir::BlockArgument> indicesOf(const Axes &axes);
 
 private:
+  void addLoop(ForOp loop);
+
   KernelOp kernel;
   unsigned firstIndex; // its number among the block's arguments
   unsigned count;

@@ -239,10 +239,17 @@ struct CheckedKernel {
   llvm::SmallVector<CheckedIndex> indices;
   llvm::SmallVector<CheckedConstraint> constraints;
   llvm::SmallVector<CheckedStatement> body;
-  /// The schedule taken: its name (empty for none or one without a name) and
-  /// its tile sizes.
+  /// The schedule taken: its name (empty for none or one without a name); its
+  /// tile sizes and those of the kernel's own `tile` statements.
   llvm::StringRef schedule;
   llvm::SmallVector<CheckedTile> tiles;
+  /// The loops over tiles that it writes out.
+  struct Loop {
+    llvm::StringRef axis;
+    int64_t size;
+    SourceRange range;
+  };
+  llvm::SmallVector<Loop> loops;
 
   struct Arena;
   std::shared_ptr<Arena> arena; // holds expressions

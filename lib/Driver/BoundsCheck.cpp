@@ -82,7 +82,8 @@ Attribute Evaluator::fold(Value value) {
   if (auto known = point.find(value); known != point.end())
     return builder.getIntegerAttr(value.getType(), known->second);
   if (auto argument = llvm::dyn_cast<BlockArgument>(value)) {
-    if (argument.getArgNumber() >= ins.size())
+    if (argument.getOwner() != &kernel.getHeadBlock() ||
+        argument.getArgNumber() >= ins.size())
       return {};
     const HostTensor &scalar = ins[argument.getArgNumber()];
     if (isFloat(scalar.type))

@@ -82,8 +82,9 @@ static std::vector<Usage> findUsages(Variant &variant, const Space &space,
   });
   kernel.walk([&](attn::ReduceOp reduce) {
     auto product = reduce.getOperand().getDefiningOp<arith::MulFOp>();
-    bool whole = llvm::all_of(reduce.getAxes(), [&](Value axis) {
-      AffineMap extent = kernel.getExtent(cast<BlockArgument>(axis));
+    auto bound = axes.indicesOf(axes.setOf(reduce.getAxes()));
+    bool whole = llvm::all_of(bound, [&](BlockArgument axis) {
+      AffineMap extent = kernel.getExtent(axis);
       return !dependsOnSizes(kernel, extent, space.loopSizes) &&
              !dependsOnSizes(kernel, extent, space.rowSizes);
     });

@@ -55,6 +55,7 @@ private:
   void print(StringRef what, const Param &param);
   void print(const Condition &condition);
   void print(const Statement &statement);
+  void print(const Carried &carried);
   void print(const ScheduleItem &item);
   void print(const Expr &expr);
   void label(const Expr &expr);
@@ -155,13 +156,37 @@ void Printer::print(const Condition &condition) {
 }
 
 void Printer::print(const Statement &statement) {
-  start() << (statement.kind == Statement::Let ? "let " : "output ")
-          << statement.name.str();
+  static constexpr StringRef words[] = {"let ", "output ", "tile", "for ",
+                                        "next"};
+  start() << words[statement.kind];
+  if (statement.name.data)
+    os << statement.name.str();
   finish(statement.range);
   ++level;
   for (const Expr *index : statement.index)
     print(*index);
-  print(*statement.value);
+  if (statement.value)
+    print(*statement.value);
+  for (const ScheduleItem &tile : statement.tiles)
+    print(tile);
+  for (const Carried &carried : statement.carried)
+    print(carried);
+  if (const TileLoop *loop = statement.loop) {
+    for (const Expr *expr : {loop->lower, loop->upper, loop->size})
+      print(*expr);
+    for (const Carried &carried : loop->carried)
+      print(carried);
+    for (const Statement &inner : loop->body)
+      print(inner);
+  }
+  --level;
+}
+
+void Printer::print(const Carried &carried) {
+  start() << "carried " << carried.name.str();
+  finish(carried.range);
+  ++level;
+  print(*carried.value);
   --level;
 }
 

@@ -147,22 +147,49 @@ struct Condition {
   SourceRange range;
 };
 
-struct Statement {
-  enum Kind : uint8_t { Let, Output };
-  Kind kind;
-  Name name;
-  llvm::ArrayRef<Expr *> index; // of an output statement
-  Expr *value;
-  SourceRange target; // the left side
-  SourceRange range;
-};
-
 struct ScheduleItem {
   enum Kind : uint8_t { Tile, Materialize, Other };
   Kind kind;
   Name name;   // the axis, the let, or the word that begins another item
   Expr *value; // of a tile
   SourceRange range;
+};
+
+/// `name = value` in the brackets of `carry` and `next`.
+struct Carried {
+  Name name;
+  Expr *value;
+  SourceRange range;
+};
+
+struct TileLoop;
+
+/// A statement of a kernel or a loop. `kind` says which members have a meaning.
+struct Statement {
+  enum Kind : uint8_t {
+    Let,    // let name = value;
+    Output, // name[index] = value;
+    Tile,   // tile name = value, ...;
+    For,    // for ... { }
+    Next,   // next (carried);
+  };
+  Kind kind;
+  Name name = {};
+  llvm::ArrayRef<Expr *> index = {};
+  Expr *value = nullptr;
+  SourceRange target = {}; // the left side; the head of a loop
+  SourceRange range;
+  llvm::ArrayRef<ScheduleItem> tiles = {};
+  llvm::ArrayRef<Carried> carried = {};
+  const TileLoop *loop = nullptr;
+};
+
+/// `for axis in tiles(lower .. upper, size) carry (carried) { body }`.
+struct TileLoop {
+  Name axis;
+  Expr *lower, *upper, *size;
+  llvm::ArrayRef<Carried> carried;
+  llvm::ArrayRef<Statement> body;
 };
 
 /// `import "masks.attn";`: takes that file's functions.

@@ -51,6 +51,10 @@ Location ExprEmitter::location(SourceRange range, const CallSite *site) {
 
 Value ExprEmitter::constant(TypedAttr value) {
   Value &known = constants[value];
+  OpBuilder::InsertionGuard guard(builder);
+  // For what stands behind a loop too.
+  if (auto loop = dyn_cast<attn::ForOp>(builder.getBlock()->getParentOp()))
+    builder.setInsertionPoint(loop);
   if (!known)
     known = arith::ConstantOp::create(builder, here, value);
   return known;
@@ -86,6 +90,28 @@ Value ExprEmitter::emitSize(const SizeExpr &size) {
 // Nodes
 //===----------------------------------------------------------------------===//
 
+/// What must stand before an expression: its operands; before a loop all that
+/// its tiles use and that is of none of them.
+static SmallVector<const TypedExpr *> needsOf(const TypedExpr &expr) {
+  if (expr.op != TypedExpr::Loop)
+    return llvm::to_vector(expr.operands);
+  SmallVector<const TypedExpr *> needs, open(expr.operands);
+  llvm::DenseSet<const TypedExpr *> seen;
+  while (!open.empty()) {
+    const TypedExpr *next = open.pop_back_val();
+    if (!seen.insert(next).second)
+      continue;
+    if (next->isOfTile())
+      open.append(next->operands.begin(), next->operands.end());
+    else
+      needs.push_back(next);
+  }
+  llvm::sort(needs, [](const TypedExpr *a, const TypedExpr *b) {
+    return a->order < b->order;
+  });
+  return needs;
+}
+
 Value ExprEmitter::emit(const TypedExpr &root) {
   SmallVector<const TypedExpr *> open = {&root};
   SmallVector<Value> operands;
@@ -96,12 +122,18 @@ Value ExprEmitter::emit(const TypedExpr &root) {
       continue;
     }
     size_t before = open.size();
-    for (const TypedExpr *operand : llvm::reverse(expr.operands))
+    SmallVector<const TypedExpr *> needs = needsOf(expr);
+    for (const TypedExpr *operand : llvm::reverse(needs))
       if (!values.contains(operand))
         open.push_back(operand);
     if (open.size() > before)
       continue; // operands first
     open.pop_back();
+    if (expr.op == TypedExpr::Loop) {
+      loops[&expr] = emitLoop(expr);
+      values[&expr] = Value();
+      continue;
+    }
     operands.clear();
     for (const TypedExpr *operand : expr.operands)
       operands.push_back(values[operand]);
@@ -110,6 +142,31 @@ Value ExprEmitter::emit(const TypedExpr &root) {
     values[&expr] = value;
   }
   return values[&root];
+}
+
+attn::ForOp ExprEmitter::emitLoop(const TypedExpr &expr) {
+  const CheckedLoop &loop = *expr.loop;
+  size_t count = loop.carried.size();
+  auto valuesOf = [&](ArrayRef<const TypedExpr *> exprs) {
+    return llvm::map_to_vector(exprs,
+                               [&](const TypedExpr *e) { return emit(*e); });
+  };
+  SmallVector<Value> bounds = valuesOf(expr.operands.take_front(2));
+  SmallVector<Value> starts = valuesOf(expr.operands.slice(2, count));
+  Location loc = location(expr.range, expr.inlinedAt);
+  auto op = attn::ForOp::create(builder, loc, TypeRange(ValueRange(starts)),
+                                indices[loop.axis], bounds[0], bounds[1],
+                                loop.size, starts);
+  Block &body = op.getBody().emplaceBlock();
+  tileIndices[&loop] = body.addArgument(builder.getIndexType(), loc);
+  for (auto [carried, start] : llvm::zip_equal(loop.carried, starts))
+    values[carried] = body.addArgument(
+        start.getType(), location(carried->range, carried->inlinedAt));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(&body);
+  SmallVector<Value> nexts = valuesOf(expr.operands.drop_front(2 + count));
+  attn::NextOp::create(builder, loc, nexts);
+  return op;
 }
 
 Value ExprEmitter::emitRead(const TypedExpr &expr, ArrayRef<Value> at) {
@@ -168,6 +225,8 @@ Value ExprEmitter::emitNode(const TypedExpr &expr, ArrayRef<Value> operands) {
   case TypedExpr::Materialize:
     return attn::MaterializeOp::create(builder, here, operands[0].getType(),
                                        operands[0], expr.name);
+  case TypedExpr::LoopResult:
+    return loops.at(expr.operands[0]).getResult(expr.id);
   case TypedExpr::Select:
     return arith::SelectOp::create(builder, here, operands[0], operands[1],
                                    operands[2]);
@@ -351,7 +410,9 @@ Value ExprEmitter::emitReduction(const TypedExpr &expr, Value operand) {
   SmallVector<Value> axes;
   for (auto [i, index] : llvm::enumerate(indices))
     if (expr.bound >> i & 1)
-      axes.push_back(index);
+      axes.push_back(expr.loop && expr.loop->axis == i
+                         ? tileIndices.lookup(expr.loop)
+                         : index);
   Type type = operand.getType();
   attn::ReduceKind kind = attn::ReduceKind::Sum;
   switch (expr.op) {

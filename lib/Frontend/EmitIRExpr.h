@@ -45,6 +45,7 @@ private:
                           llvm::ArrayRef<mlir::Value> operands);
   mlir::Value emitComparison(const TypedExpr &expr,
                              llvm::ArrayRef<mlir::Value> operands);
+  attn::ForOp emitLoop(const TypedExpr &expr);
   mlir::Value emitReduction(const TypedExpr &expr, mlir::Value operand);
   mlir::Value emitRead(const TypedExpr &expr,
                        llvm::ArrayRef<mlir::Value> indices);
@@ -58,6 +59,8 @@ private:
   const CheckedKernel &kernel;
   mlir::Location here = builder.getUnknownLoc();
   llvm::DenseMap<const TypedExpr *, mlir::Value> values;
+  llvm::DenseMap<const TypedExpr *, attn::ForOp> loops;
+  llvm::DenseMap<const CheckedLoop *, mlir::Value> tileIndices;
   llvm::DenseMap<mlir::Attribute, mlir::Value> constants;
 };
 

@@ -277,6 +277,23 @@ Expr *ParseContext::brackets(SourceRange range, Expr *expr) {
   return outer;
 }
 
+llvm::ArrayRef<ast::Statement>
+ParseContext::body(List<ast::Statement> *statements) {
+  List<ast::Statement> *kept = list<ast::Statement>();
+  for (const ast::Statement &statement : statements->ref()) {
+    if (statement.kind != ast::Statement::For) {
+      append(kept, statement);
+      continue;
+    }
+    // [L5.7]
+    diagnostics
+        .error(source, statement.target,
+               "expected no loop within a loop over tiles, got one")
+        .note("write one after the other, or a reduction over the inner axis");
+  }
+  return kept->ref();
+}
+
 void ParseContext::notSupported(SourceRange range, const llvm::Twine &what) {
   // [L8.7]
   diagnostics.error(source, range, what + " is not supported yet")

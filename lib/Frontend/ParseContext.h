@@ -53,6 +53,7 @@ union Value {
   List<ast::SetMember> *members;
   List<ast::Statement> *statements;
   List<ast::ScheduleItem> *items;
+  List<ast::Carried> *carried;
 };
 
 /// One run of the parser over one text: input, output, and the node factories
@@ -95,6 +96,9 @@ public:
   ast::Expr *binary(SourceRange range, ast::BinaryOp op, ast::Expr *lhs,
                     ast::Expr *rhs);
   ast::Expr *brackets(SourceRange range, ast::Expr *expr);
+
+  /// The statements of a loop over tiles, in which loops do not stand.
+  llvm::ArrayRef<ast::Statement> body(List<ast::Statement> *statements);
 
   /// A construct that the language has and this compiler does not, yet.
   void notSupported(SourceRange range, const llvm::Twine &what);

@@ -51,16 +51,16 @@ Diagnostic &Sema::error(const Scope &scope, SourceRange range,
 }
 
 void Sema::warnUnusedLets() {
-  std::vector<bool> used(decl.body.size(), false);
+  std::vector<bool> used(statements.size(), false);
   for (const auto &list : uses)
     for (unsigned statement : list)
       used[statement] = true;
-  for (auto [i, statement] : llvm::enumerate(decl.body))
-    if (statement.kind == ast::Statement::Let && !used[i])
+  for (auto [i, statement] : llvm::enumerate(statements))
+    if (statement->kind == ast::Statement::Let && !used[i])
       // [L1.19]
       diagnostics
-          .warning(file, statement.name.range,
-                   "let '" + statement.name.str() + "' is not used")
+          .warning(file, statement->name.range,
+                   "let '" + statement->name.str() + "' is not used")
           .note("remove it, or use it in a statement below");
 }
 
@@ -85,6 +85,7 @@ void Sema::run() {
     return;
   checkBody();
   checkSchedule();
+  checkLoopTiles();
   if (diagnostics.hasErrors())
     return;
   warnUnusedLets();

@@ -16,6 +16,8 @@
 //   SemaNames.cpp      what a name is; ranges of index variables
 //   SemaFunctions.cpp  functions, declared and imported
 //   SemaBody.cpp       statements
+//   SemaTiles.cpp      loops over tiles
+//   SemaCarried.cpp    axes and types of what they carry
 //   SemaExpr.cpp       expressions: types, axes
 //   SemaRefs.cpp       expressions: names and reads
 //   SemaConstants.cpp  conditions whose values are known
@@ -56,6 +58,15 @@ struct LetName {
   bool isDefined = false;
   unsigned statement = 0; // the statement whose value counts now
   const TypedExpr *value = nullptr;
+  SourceRange loop = {}; // the head of the loop that had it, behind that loop
+};
+
+/// What is known of a value before it is checked.
+struct ValueShape {
+  AxisSet axes = 0;
+  ValueType type = ValueType::Int;
+  uint8_t reads16 = 0;
+  bool operator==(const ValueShape &) const = default;
 };
 
 /// Names that stand for other things within an inlined function.
@@ -147,6 +158,8 @@ private:
   //===--- SemaNames.cpp --------------------------------------------------===//
   bool declare(ast::Name name, Entity entity);
   void collectNames();
+  void collectLets(llvm::ArrayRef<ast::Statement> body);
+  void collectLet(ast::Name name, unsigned number);
   void collectIndices(const ast::Expr &expr);
   void collectPositions(ast::Name tensor, llvm::ArrayRef<ast::Expr *> index);
   void addStand(ast::Name name, const SizeExpr &extent);
@@ -170,6 +183,8 @@ private:
 
   //===--- SemaBody.cpp ---------------------------------------------------===//
   void checkBody();
+  void checkStatements(llvm::ArrayRef<ast::Statement> statements);
+  void checkStatement(const ast::Statement &statement, unsigned number);
   void checkLet(const ast::Statement &statement, unsigned number);
   void checkOutput(const ast::Statement &statement);
   bool checkTarget(const ast::Statement &statement, unsigned output,
@@ -177,6 +192,24 @@ private:
   void checkAllDefined();
   const TypedExpr *convertTo(ElementType type, const TypedExpr *value,
                              SourceRange range, llvm::StringRef what);
+
+  //===--- SemaTiles.cpp --------------------------------------------------===//
+  void checkLoop(const ast::Statement &statement, unsigned number);
+  /// The loop's lower and upper bound, brought into the axis's range.
+  bool checkBounds(const ast::TileLoop &loop, unsigned axis,
+                   llvm::SmallVectorImpl<const TypedExpr *> &operands);
+  std::optional<int64_t> checkLoopTile(const ast::TileLoop &loop);
+  const ast::Statement *findNext(const ast::Statement &statement);
+  void checkLoopBody(const ast::Statement &statement, const CheckedLoop &loop,
+                     llvm::SmallVectorImpl<const TypedExpr *> &nexts);
+  const TypedExpr *checkNext(const ast::Carried &next,
+                             const TypedExpr &carried);
+  void checkLoopTiles();
+
+  //===--- SemaCarried.cpp ------------------------------------------------===//
+  /// The shapes of what a loop carries, from those of the starts.
+  void inferCarried(const ast::TileLoop &loop, const ast::Statement &next,
+                    llvm::MutableArrayRef<ValueShape> shapes);
 
   //===--- SemaExpr.cpp ---------------------------------------------------===//
   const TypedExpr *visit(const ast::Expr &expr, Scope scope);
@@ -268,7 +301,11 @@ private:
       functions;
   llvm::DenseMap<const ast::FunctionDecl *, bool> callsChecked; // true: done
   llvm::SmallVector<LetName> lets;
-  /// For each statement of the kernel, the statements whose lets it uses.
+  /// The kernel's statements, those of a loop behind it.
+  llvm::SmallVector<const ast::Statement *> statements;
+  unsigned checkedStatements = 0;
+  const CheckedLoop *currentLoop = nullptr;
+  /// For each of them, those whose lets it uses.
   llvm::SmallVector<llvm::SmallVector<unsigned, 4>> uses;
   llvm::SmallVector<unsigned, 4> *currentUses = nullptr;
   const ast::ScheduleDecl *schedule = nullptr;

@@ -14,18 +14,55 @@ using llvm::StringRef;
 using llvm::Twine;
 
 void Sema::checkBody() {
-  uses.resize(decl.body.size());
-  for (auto [i, statement] : llvm::enumerate(decl.body)) {
+  uses.resize(statements.size());
+  checkStatements(decl.body);
+  checkAllDefined();
+}
+
+void Sema::checkStatements(llvm::ArrayRef<ast::Statement> body) {
+  for (const ast::Statement &statement : body) {
     if (diagnostics.isFull())
       return;
-    currentUses = &uses[i];
-    if (statement.kind == ast::Statement::Let)
-      checkLet(statement, i);
-    else
-      checkOutput(statement);
+    unsigned number = checkedStatements++;
+    auto *outer = std::exchange(currentUses, &uses[number]);
+    checkStatement(statement, number);
+    currentUses = outer;
   }
-  currentUses = nullptr;
-  checkAllDefined();
+}
+
+void Sema::checkStatement(const ast::Statement &statement, unsigned number) {
+  switch (statement.kind) {
+  case ast::Statement::Let:
+    return checkLet(statement, number);
+  case ast::Statement::Output:
+    if (!currentLoop)
+      return checkOutput(statement);
+    // [L5.7]
+    error(statement.target, "expected an output's statement behind the loop, "
+                            "got one within it")
+        .note("a loop defines what it carries, for the statements behind it");
+    return;
+  case ast::Statement::Tile:
+    if (!currentLoop) {
+      for (const ast::ScheduleItem &tile : statement.tiles)
+        checkTile(tile);
+      return;
+    }
+    // [L5.7]
+    error(statement.range, "expected a tile statement outside of loops, got "
+                           "one within a loop")
+        .note("it holds for the whole kernel");
+    return;
+  case ast::Statement::For:
+    return checkLoop(statement, number);
+  case ast::Statement::Next:
+    if (currentLoop)
+      return; // with the loop
+    // [L5.3]
+    error(statement.target, "expected 'next' at the end of a loop over tiles, "
+                            "got one outside");
+    return;
+  }
 }
 
 void Sema::checkLet(const ast::Statement &statement, unsigned number) {
@@ -38,7 +75,15 @@ void Sema::checkLet(const ast::Statement &statement, unsigned number) {
   if (it != names.end() && it->second.kind == Entity::Let) {
     LetName &let = lets[it->second.id];
     // A name that several lets bear means the last.
-    if (checked.value && let.last == number && isMaterialized(checked.name)) {
+    bool isMarked =
+        checked.value && let.last == number && isMaterialized(checked.name);
+    if (isMarked && checked.value->isOfTile()) {
+      // [L7.4]
+      error(statement.name.range,
+            "expected a let that holds for a whole axis to materialize, got '" +
+                checked.name + "', which is of one tile of a loop")
+          .note("what a loop carries can be named behind it with let");
+    } else if (isMarked) {
       checked.materialize = true;
       TypedExpr mark{};
       mark.op = TypedExpr::Materialize;
@@ -48,6 +93,7 @@ void Sema::checkLet(const ast::Statement &statement, unsigned number) {
       checked.value = node(mark, checked.value);
     }
     let.isDefined = true;
+    let.loop = {};
     let.statement = number;
     let.value = checked.value;
   }

@@ -67,7 +67,11 @@ void Sema::findHeadSizes() {
       continue;
     std::vector<AxisSet> above = enclosing(statement.value, isLive);
     for (size_t i = 0; i < isLive.size(); ++i) {
-      if (!isLive[i] || !nodes[i]->isReduction())
+      if (!isLive[i])
+        continue;
+      if (nodes[i]->op == TypedExpr::Loop)
+        notWhole |= nodes[i]->bound;
+      if (!nodes[i]->isReduction())
         continue;
       AxisSet bound = nodes[i]->bound;
       AxisSet inBody = nodes[i]->operands[0]->reduced;

@@ -43,37 +43,58 @@ bool Sema::declare(ast::Name name, Entity entity) {
   return false;
 }
 
-void Sema::collectNames() {
-  for (auto [i, statement] : llvm::enumerate(decl.body)) {
-    if (statement.kind != ast::Statement::Let)
-      continue;
-    auto it = names.find(statement.name.str());
-    if (it != names.end() && it->second.kind == Entity::Let) {
-      lets[it->second.id].last = i;
-      continue;
-    }
-    unsigned id = lets.size();
-    lets.push_back({static_cast<unsigned>(i)});
-    if (it == names.end()) {
-      names.try_emplace(statement.name.str(),
-                        Entity{Entity::Let, id, statement.name.range});
-      continue;
-    }
-    // [L1.17]
-    error(statement.name.range,
-          "expected a new name, got '" + statement.name.str() + "', which is " +
-              (it->second.kind == Entity::Out ? "an " : "a ") +
-              kindName(it->second))
-        .note(file, it->second.range,
-              "it is declared here; a let may repeat a let's name only");
+void Sema::collectLet(ast::Name name, unsigned number) {
+  auto it = names.find(name.str());
+  if (it != names.end() && it->second.kind == Entity::Let) {
+    lets[it->second.id].last = number;
+    return;
   }
-  for (const ast::Statement &statement : decl.body) {
-    if (statement.kind == ast::Statement::Output) {
-      collectPositions(statement.name, statement.index);
-      for (const Expr *index : statement.index)
-        collectIndices(*index);
+  unsigned id = lets.size();
+  lets.push_back({number});
+  if (it == names.end()) {
+    names.try_emplace(name.str(), Entity{Entity::Let, id, name.range});
+    return;
+  }
+  // [L1.17]
+  error(name.range, "expected a new name, got '" + name.str() + "', which is " +
+                        (it->second.kind == Entity::Out ? "an " : "a ") +
+                        kindName(it->second))
+      .note(file, it->second.range,
+            "it is declared here; a let may repeat a let's name only");
+}
+
+/// Numbers the statements, and declares what they name.
+void Sema::collectLets(llvm::ArrayRef<ast::Statement> body) {
+  for (const ast::Statement &statement : body) {
+    unsigned number = statements.size();
+    statements.push_back(&statement);
+    if (statement.kind == ast::Statement::Let)
+      collectLet(statement.name, number);
+    if (statement.kind != ast::Statement::For)
+      continue;
+    for (const ast::Carried &carried : statement.loop->carried)
+      collectLet(carried.name, number);
+    collectLets(statement.loop->body);
+  }
+}
+
+void Sema::collectNames() {
+  collectLets(decl.body);
+  for (const ast::Statement *statement : statements) {
+    if (statement->kind == ast::Statement::Output)
+      collectPositions(statement->name, statement->index);
+    for (const Expr *index : statement->index)
+      collectIndices(*index);
+    if (statement->value)
+      collectIndices(*statement->value);
+    for (const ast::Carried &next : statement->carried)
+      collectIndices(*next.value);
+    if (const ast::TileLoop *loop = statement->loop) {
+      for (const Expr *expr : {loop->lower, loop->upper})
+        collectIndices(*expr);
+      for (const ast::Carried &start : loop->carried)
+        collectIndices(*start.value);
     }
-    collectIndices(*statement.value);
   }
 }
 

@@ -205,11 +205,15 @@ const TypedExpr *Sema::node(TypedExpr expr,
   copy->operands = operands.copy(arena);
   copy->order = nodes.size();
   copy->inlinedAt = currentCallSite;
+  // What comes out of a loop has the axes that it was given.
+  bool isResult = copy->op == TypedExpr::LoopResult;
   for (const TypedExpr *operand : operands) {
-    copy->axes |= operand->axes;
+    copy->axes |= isResult ? 0 : operand->axes;
     copy->reduced |= operand->reduced;
     copy->reads16 |= operand->reads16;
     copy->softmaxes |= operand->softmaxes;
+    if (copy->op != TypedExpr::Loop && operand->isOfTile())
+      copy->loop = operand->loop;
   }
   if (copy->isReduction()) {
     // A row statistic is made of no softmax of its own row's axis.
@@ -218,6 +222,13 @@ const TypedExpr *Sema::node(TypedExpr expr,
     copy->reduced |= copy->bound;
     copy->softmaxes =
         keepsAxes ? uint64_t(1) << std::min(numSoftmaxes++, 63u) : 0;
+    if (currentLoop && copy->bound >> currentLoop->axis & 1)
+      copy->loop = currentLoop; // over one of its tiles
+  }
+  if (copy->op == TypedExpr::Loop) {
+    copy->bound = AxisSet(1) << copy->loop->axis;
+    copy->reduced |= copy->bound;
+    copy->softmaxes = 0;
   }
   if (copy->op == TypedExpr::IndexVar)
     copy->axes |= AxisSet(1) << copy->id;

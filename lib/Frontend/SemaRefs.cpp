@@ -77,6 +77,14 @@ const TypedExpr *Sema::entityValue(const Expr &expr, Entity entity,
     if (scope.kind == Scope::Head)
       break;
     const LetName &let = lets[entity.id];
+    if (!let.isDefined && let.loop.end) {
+      // [L5.6]
+      error(range, "expected a value that is known here, got '" + name +
+                       "', which a loop has for each of its tiles")
+          .note(file, let.loop,
+                "what this loop carries is known behind it, its lets are not");
+      return nullptr;
+    }
     if (!let.isDefined) {
       // [L1.19]
       error(range, "'" + name + "' is used before its let")

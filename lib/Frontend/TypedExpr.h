@@ -35,6 +35,15 @@ struct CallSite {
   const CallSite *parent;
 };
 
+struct TypedExpr;
+
+/// A loop over tiles. Its operation in the graph is a TypedExpr::Loop.
+struct CheckedLoop {
+  unsigned axis; // id in indices
+  int64_t size;
+  llvm::ArrayRef<const TypedExpr *> carried; // TypedExpr::Carried, in order
+};
+
 struct TypedExpr {
   enum Op : uint8_t {
     IntConst,   // intValue
@@ -50,6 +59,9 @@ struct TypedExpr {
     Materialize, // the operand; `name`
     Kept,        // of seed, threshold and indices: whether random bits reach it
     Select,
+    Carried,    // what `loop` carries as its number `id`, within the loop
+    Loop,       // of `loop`: lower and upper bound, starts, nexts
+    LoopResult, // of a Loop: its carried value `id` after the loop
     // As in ast::UnaryOp and ast::BinaryOp.
     Neg,
     Not,
@@ -113,10 +125,14 @@ struct TypedExpr {
     const SizeExpr *size;
   };
   llvm::StringRef name;
+  /// Of what is computed anew for each tile, the loop; also of a Loop.
+  const CheckedLoop *loop = nullptr;
   int64_t low, high; // of an Int
   llvm::ArrayRef<const TypedExpr *> operands;
 
   bool isReduction() const { return op >= Sum; }
+  /// Whether the value stands for one tile of a loop, not for the whole axis.
+  bool isOfTile() const { return loop && op != Loop; }
   /// The value of an integer that is the same everywhere.
   std::optional<int64_t> constant() const {
     if (type == ValueType::Int && low == high)

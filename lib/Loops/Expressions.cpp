@@ -156,6 +156,18 @@ Expr *Graph::operation(Operation *op, ArrayRef<Expr *> operands) {
                  .loc = op->getLoc()});
 }
 
+Expr *Graph::withOperands(const Expr *expr, ArrayRef<Expr *> operands) {
+  if (expr->name->hasTrait<OpTrait::Elementwise>())
+    return elementwise(*expr->name, operands, tile::getElementType(expr->type),
+                       expr->attributes, expr->loc);
+  return unique({.name = expr->name,
+                 .attributes = expr->attributes,
+                 .operands = llvm::to_vector<3>(operands),
+                 .operandTypes = expr->operandTypes,
+                 .type = expr->type,
+                 .loc = expr->loc});
+}
+
 Expr *Graph::constant(TypedAttr value, Location loc) {
   return elementwise(
       OperationName(arith::ConstantOp::getOperationName(), context), {},

@@ -75,6 +75,8 @@ public:
   Expr *select(Expr *condition, Expr *yes, Expr *no) {
     return make<mlir::arith::SelectOp>({condition, yes, no});
   }
+  /// The node of the same operation on other operands.
+  Expr *withOperands(const Expr *expr, llvm::ArrayRef<Expr *> operands);
   Expr *logicalNot(Expr *condition);
   Expr *compare(mlir::arith::CmpFPredicate predicate, Expr *a, Expr *b);
 

@@ -102,10 +102,11 @@ private:
     auto mark = dyn_cast<attn::MaterializeOp>(op);
     Statement statement{op->getLoc(), mark ? mark.getOperand() : cut,
                         /*tensor=*/{}, /*indices=*/{}};
+    auto reduction = dyn_cast<attn::ReduceOp>(op);
     statement.tensor = makeWorkspace(
-        op,
-        mark ? mark.getName()
-             : attn::stringifyReduceKind(cast<attn::ReduceOp>(op).getKind()));
+        cut, mark        ? mark.getName()
+             : reduction ? attn::stringifyReduceKind(reduction.getKind())
+                         : "carried");
     statement.indices = llvm::to_vector_of<Value>(axes.indicesOf(axes.of(cut)));
     workspaceOfCut[cut] = statement.tensor;
     if (failed(place(std::move(statement))))
@@ -114,11 +115,10 @@ private:
     return success();
   }
 
-  Value makeWorkspace(Operation *op, StringRef wish) {
+  Value makeWorkspace(Value value, StringRef wish) {
     std::string name = wish.str();
     for (unsigned i = 1; !workspaceNames.insert(name).second; ++i)
       name = wish.str() + "_" + std::to_string(i);
-    Value value = op->getResult(0);
     SmallVector<AffineExpr> extents;
     SmallVector<int64_t> dims;
     for (BlockArgument axis : axes.indicesOf(axes.of(value))) {
@@ -132,7 +132,7 @@ private:
       element = builder.getI64Type();
     auto shape = AffineMap::get(0, kernel.getSizeNames().size(), extents,
                                 kernel.getContext());
-    return attn::WorkspaceOp::create(builder, op->getLoc(),
+    return attn::WorkspaceOp::create(builder, value.getLoc(),
                                      RankedTensorType::get(dims, element), name,
                                      shape);
   }
@@ -178,9 +178,15 @@ private:
   void emit(OpBuilder &builder, const Statement &statement) {
     IRMapping copies;
     for (Operation *op : statement.slice) {
-      if (statement.cuts.contains(op->getResult(0)))
-        copies.map(op->getResult(0), readCut(builder, op->getResult(0)));
-      else if (isa<attn::MaterializeOp>(op))
+      bool isCut = false;
+      for (Value result : op->getResults())
+        if (statement.cuts.contains(result)) {
+          copies.map(result, readCut(builder, result));
+          isCut = true;
+        }
+      if (isCut)
+        continue;
+      if (isa<attn::MaterializeOp>(op))
         copies.map(op->getResult(0), copies.lookupOrDefault(op->getOperand(0)));
       else
         builder.clone(*op, copies);

@@ -356,11 +356,12 @@ void fuseKernel(tile::KernelOp kernel, Normalize normalize) {
         << remark::reason("{0}", why);
     return;
   }
-  if (nest->loops.size() < 2)
+  if (nest->loops.size() < 2 && !nest->hasRunning)
     return;
   Planner planner(graph, *nest, normalize);
   planner.plan();
 
+  Location loopLoc = nest->loops.front().getLoc();
   Block &block = kernel.getBody().front();
   SmallVector<Operation *> old;
   for (Operation &op : block)
@@ -373,6 +374,17 @@ void fuseKernel(tile::KernelOp kernel, Normalize normalize) {
     emitStore(emitter, emitter.rowBuilder(), store);
   for (Operation *op : llvm::reverse(old))
     op->erase();
+  // Constants that only the old loops used would decide on the order of the
+  // new ones.
+  for (Operation &op :
+       llvm::make_early_inc_range(llvm::reverse(*kernel->getBlock())))
+    if (op.hasTrait<OpTrait::ConstantLike>() && op.use_empty())
+      op.erase();
+  if (nest->loops.size() == 1) {
+    remark::passed(loopLoc, options("Running")) << remark::add(
+        "a loop over {0} is one of reductions that run", nest->axis.str());
+    return;
+  }
   remark::passed(kernel.getLoc(), options("Fused"))
       << remark::add("{0} loops over {1} became {2}", nest->loops.size(),
                      nest->axis.str(), planner.loopCount());

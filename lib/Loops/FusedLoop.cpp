@@ -312,7 +312,7 @@ Expr *rowValue(Graph &graph, const Statistic &statistic, FusedLoop &loop,
       c = c ? graph.make<arith::MulFOp>({c, f}) : f;
     Expr *value = loop.accumulators[summand.accumulator].after;
     if (c)
-      value = graph.make<arith::MulFOp>({c, value});
+      value = graph.make<arith::MulFOp>({value, c});
     if (summand.presence)
       value =
           graph.select(loop.presences[*summand.presence].after, value, zero);

@@ -121,9 +121,10 @@ GpuModel::GpuModel(attn::GridOp grid, attn::AxesAnalysis &axes)
   rowAxis = order.empty() ? Value() : order.front();
 
   SmallVector<std::pair<attn::ReduceOp, Product>> products;
-  for (auto reduction : grid.getBody().getOps<attn::ReduceOp>())
+  grid.getBody().walk([&](attn::ReduceOp reduction) {
     if (auto product = matchProduct(reduction, axes, steps))
       products.emplace_back(reduction, *product);
+  });
   for (auto &[reduction, product] : products)
     addProduct(reduction, product.lhs, product.rhs);
 
@@ -134,17 +135,17 @@ GpuModel::GpuModel(attn::GridOp grid, attn::AxesAnalysis &axes)
     others.push_back({own, bytesOf(value.getType()), 1});
     return true;
   };
-  for (Operation &op : grid.getBody().front()) {
-    addOperand(op);
+  grid.getBody().walk([&](Operation *op) {
+    addOperand(*op);
     if (auto read = dyn_cast<attn::ReadOp>(op); read && isByDiagonals(read))
       ++diagonals;
     else if (isa<attn::RandomOp>(op))
       ++randoms;
     else if (read)
-      loads += add(op.getResult(0), axes.of(op.getResult(0)));
+      loads += add(read.getResult(), axes.of(read.getResult()));
     auto reduction = dyn_cast<attn::ReduceOp>(op);
     if (!reduction || matchProduct(reduction, axes, steps))
-      continue;
+      return;
     attn::Axes own = axes.of(reduction.getOperand());
     own |= axes.setOf(reduction.getAxes());
     own.reset(steps);
@@ -153,7 +154,25 @@ GpuModel::GpuModel(attn::GridOp grid, attn::AxesAnalysis &axes)
                       [&](const Held &held) { return held.axes == own; }))
       add(reduction.getOperand(), own);
     add(reduction, axes.of(reduction));
-  }
+  });
+  addCarried();
+}
+
+/// What a loop over tiles carries is a sum of products, which is counted, or
+/// held beside them.
+void GpuModel::addCarried() {
+  SmallVector<Held> sums = accumulators;
+  for (auto loop : grid.getBody().getOps<attn::ForOp>())
+    for (Value carried : loop.getCarried()) {
+      attn::Axes own = axes.of(carried);
+      own.reset(steps);
+      auto sum = llvm::find_if(
+          sums, [&](const Held &held) { return held.axes == own; });
+      if (sum != sums.end())
+        sums.erase(sum);
+      else if (own.count() >= 2)
+        others.push_back({own, bytesOf(carried.getType()), 1});
+    }
 }
 
 /// Softmaxes over `over` that a factor is computed from, at least one.

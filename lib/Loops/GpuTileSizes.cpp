@@ -280,10 +280,10 @@ FailureOr<TileChoice>
 chooseGpuTileSizes(attn::GridOp grid, attn::KernelOp kernel,
                    attn::AxesAnalysis &axes, const RequestedSizes &requested,
                    const GpuTarget &target, GpuTiling tiling) {
-  RequestedSizes none;
-  return Chooser(grid, kernel, axes, tiling.small ? none : requested, target,
-                 tiling)
-      .run();
+  RequestedSizes sizes = tiling.small ? RequestedSizes() : requested;
+  for (auto loop : grid.getBody().getOps<attn::ForOp>())
+    sizes[kernel.nameOf(cast<BlockArgument>(loop.getAxis()))] = loop.getSize();
+  return Chooser(grid, kernel, axes, sizes, target, tiling).run();
 }
 
 } // namespace attentile

@@ -66,6 +66,7 @@ private:
 
   void addProduct(attn::ReduceOp reduction, mlir::Value lhs, mlir::Value rhs);
   void addOperand(mlir::Operation &op);
+  void addCarried();
   bool isByDiagonals(attn::ReadOp read);
   void addFactor(mlir::Value factor, bool isLeft, int64_t bytes);
   int64_t countSoftmaxes(mlir::Value factor, const attn::Axes &over);

@@ -41,9 +41,12 @@ public:
     }
     for (Value axis : grid.getWhole())
       bindAxis(axis, values.constant(0), scope);
-    for (auto &[place, reductions] : groupReductions())
-      if (failed(emitLoop(place.second, reductions, scope)))
+    for (auto &[place, reductions] : groupReductions()) {
+      auto loop = dyn_cast<attn::ForOp>(reductions.front());
+      if (failed(loop ? emitTileLoop(loop, scope)
+                      : emitLoop(place.second, reductions, scope)))
         return failure();
+    }
     return emitWrites(scope);
   }
 
@@ -57,29 +60,76 @@ private:
     attn::Axes known = axes.setOf(grid.getOperands());
     attn::Axes reducible = loopAxes;
     reducible |= axes.setOf(grid.getWhole());
-    for (Operation &op : grid.getBody().front()) {
-      attn::Axes strange = axes.ofAny(op.getOperands()).reset(known);
-      for (BlockArgument axis : axes.indicesOf(strange))
-        return op.emitError("expected an axis of the grid, got '")
-               << kernel.nameOf(axis) << "'";
-      auto reduction = dyn_cast<attn::ReduceOp>(op);
-      if (!reduction)
-        continue;
-      attn::Axes bound = axes.setOf(reduction.getAxes());
-      attn::Axes inLoop = bound;
-      inLoop &= loopAxes;
-      for (BlockArgument axis : axes.indicesOf(bound.reset(reducible)))
-        return reduction.emitError("expected to reduce over loop and whole "
-                                   "axes of the grid, got '")
-               << kernel.nameOf(axis) << "'";
-      attn::Axes free = axes.of(reduction);
-      if (inLoop.any())
-        for (BlockArgument axis : axes.indicesOf(free &= loopAxes))
-          return reduction.emitError("expected the result of a loop not to "
-                                     "depend on the loop axis '")
-                 << kernel.nameOf(axis) << "'";
+    WalkResult result = grid->walk<WalkOrder::PreOrder>([&](Operation *op) {
+      attn::Axes strange = axes.ofAny(op->getOperands()).reset(known);
+      for (BlockArgument axis : axes.indicesOf(strange)) {
+        op->emitError("expected an axis of the grid, got '")
+            << kernel.nameOf(axis) << "'";
+        return WalkResult::interrupt();
+      }
+      if (auto loop = dyn_cast<attn::ForOp>(op))
+        return checkLoop(loop);
+      if (auto reduction = dyn_cast<attn::ReduceOp>(op))
+        return checkReduction(reduction, reducible);
+      return WalkResult::advance();
+    });
+    return failure(result.wasInterrupted());
+  }
+
+  WalkResult checkReduction(attn::ReduceOp reduction,
+                            const attn::Axes &reducible) {
+    attn::Axes bound = axes.setOf(reduction.getAxes());
+    attn::Axes inLoop = bound;
+    inLoop &= loopAxes;
+    for (BlockArgument axis : axes.indicesOf(bound.reset(reducible))) {
+      reduction.emitError("expected to reduce over loop and whole axes of the "
+                          "grid, got '")
+          << kernel.nameOf(axis) << "'";
+      return WalkResult::interrupt();
     }
-    return success();
+    if (auto loop = dyn_cast<attn::ForOp>(reduction->getParentOp()))
+      for (BlockArgument axis : axes.indicesOf(inLoop))
+        if (axis != loop.getAxis()) {
+          // [L5.8]
+          reduction.emitError("expected a reduction within a loop over '")
+              << kernel.nameOf(cast<BlockArgument>(loop.getAxis()))
+              << "' to be over that axis or one that stands whole in the tile, "
+                 "got '"
+              << kernel.nameOf(axis) << "'";
+          return WalkResult::interrupt();
+        }
+    attn::Axes free = axes.of(reduction);
+    free &= loopAxes;
+    if (inLoop.any())
+      for (BlockArgument axis : axes.indicesOf(free)) {
+        reduction.emitError("expected the result of a loop not to depend on "
+                            "the loop axis '")
+            << kernel.nameOf(axis) << "'";
+        return WalkResult::interrupt();
+      }
+    return WalkResult::advance();
+  }
+
+  WalkResult checkLoop(attn::ForOp loop) {
+    attn::Axes free = axes.ofAny(loop.getResults());
+    free &= loopAxes;
+    for (BlockArgument axis : axes.indicesOf(free)) {
+      loop.emitError("expected what a loop over tiles carries not to depend on "
+                     "the loop axis '")
+          << kernel.nameOf(axis) << "'";
+      return WalkResult::interrupt();
+    }
+    attn::Axes bounds = axes.of(loop.getLower());
+    bounds |= axes.of(loop.getUpper());
+    bounds.reset(axes.setOf(grid.getStep()));
+    for (BlockArgument axis : axes.indicesOf(bounds)) {
+      // [L5.9]
+      loop.emitError("expected a loop's bounds to be the same for a whole "
+                     "tile, got some that depend on '")
+          << kernel.nameOf(axis) << "'";
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
   }
 
   void bindAxis(Value axis, Value base, TileScope &scope) {
@@ -90,23 +140,32 @@ private:
 
   /// The reductions over loop axes, those of one depth and the same axes
   /// together, so that those they need come first.
-  SmallVector<std::pair<LoopPlace, SmallVector<attn::ReduceOp>>>
+  SmallVector<std::pair<LoopPlace, SmallVector<Operation *>>>
   groupReductions() {
-    SmallVector<std::pair<LoopPlace, SmallVector<attn::ReduceOp>>> groups;
+    SmallVector<std::pair<LoopPlace, SmallVector<Operation *>>> groups;
     llvm::DenseMap<Operation *, unsigned> depths;
     for (Operation &op : grid.getBody().front()) {
       unsigned depth = 0;
-      for (Value operand : op.getOperands())
-        if (Operation *def = operand.getDefiningOp())
+      auto use = [&](Value value) {
+        if (Operation *def = value.getDefiningOp())
           depth = std::max(depth, depths.lookup(def));
+      };
+      auto loop = dyn_cast<attn::ForOp>(op);
+      if (loop)
+        loop.forEachUsed(use);
+      else
+        llvm::for_each(op.getOperands(), use);
       auto reduction = dyn_cast<attn::ReduceOp>(op);
       attn::Axes bound = axes.setOf(reduction ? ValueRange(reduction.getAxes())
+                                    : loop    ? ValueRange(loop.getAxis())
                                               : ValueRange());
       bound &= loopAxes;
       if (bound.any()) {
         LoopPlace place(++depth, axes.indicesOf(bound));
-        auto group = llvm::find_if(
-            groups, [&](const auto &other) { return other.first == place; });
+        auto group = llvm::find_if(groups, [&](const auto &other) {
+          return other.first == place && !loop &&
+                 isa<attn::ReduceOp>(other.second.front());
+        });
         if (group == groups.end())
           group = groups.insert(llvm::find_if(groups,
                                               [&](const auto &other) {
@@ -114,7 +173,7 @@ private:
                                                        place.first;
                                               }),
                                 {place, {}});
-        group->second.push_back(reduction);
+        group->second.push_back(&op);
       }
       depths[&op] = depth;
     }
@@ -148,8 +207,9 @@ private:
   }
 
   LogicalResult emitLoop(ArrayRef<BlockArgument> over,
-                         ArrayRef<attn::ReduceOp> reductions,
-                         TileScope &scope) {
+                         ArrayRef<Operation *> ops, TileScope &scope) {
+    auto reductions = llvm::map_to_vector(
+        ops, [](Operation *op) { return cast<attn::ReduceOp>(op); });
     SmallVector<Value> start;
     for (attn::ReduceOp reduction : reductions)
       start.push_back(emitter.makeNeutral(reduction, scope.builder));
@@ -174,6 +234,55 @@ private:
       scope.tiles[Value(reduction.getResult())] =
           finish(reduction, value, scope.builder);
     }
+    return success();
+  }
+
+  /// A loop that the kernel itself writes.
+  LogicalResult emitTileLoop(attn::ForOp op, TileScope &scope) {
+    Location loc = op.getLoc();
+    auto axis = cast<BlockArgument>(op.getAxis());
+    SmallVector<Value> bounds, starts;
+    for (Value bound : {op.getLower(), op.getUpper()}) {
+      FailureOr<Value> value = emitter.emit(bound, scope);
+      if (failed(value))
+        return failure();
+      // A number is the same value wherever it is.
+      if (std::optional<int64_t> known = getConstantIntValue(*value))
+        value = values.constant(*known);
+      bounds.push_back(*value);
+    }
+    for (auto [start, carried] :
+         llvm::zip_equal(op.getStarts(), op.getCarried())) {
+      FailureOr<Value> value = emitter.emit(start, scope);
+      if (failed(value))
+        return failure();
+      starts.push_back(
+          emitter.broadcast(scope.builder, loc, *value, axes.of(carried)));
+    }
+    auto leaveOpen = [](OpBuilder &, Location, Value, ValueRange) {};
+    auto loop = scf::ForOp::create(scope.builder, loc, bounds[0], bounds[1],
+                                   values.constant(emitter.sizeOf(axis)),
+                                   starts, leaveOpen);
+    loop->setAttr("tile.axis", emitter.nameOf(axis));
+    TileScope inner(OpBuilder::atBlockEnd(loop.getBody()), &scope);
+    inner.bounds[axis] = {bounds[0], bounds[1]};
+    bindAxis(axis, loop.getInductionVar(), inner);
+    for (auto [carried, value] :
+         llvm::zip_equal(op.getCarried(), loop.getRegionIterArgs()))
+      inner.tiles[carried] = value;
+    SmallVector<Value> nexts;
+    for (auto [next, carried] :
+         llvm::zip_equal(op.getNexts(), op.getCarried())) {
+      FailureOr<Value> value = emitter.emit(next, inner);
+      if (failed(value))
+        return failure();
+      nexts.push_back(
+          emitter.broadcast(inner.builder, loc, *value, axes.of(carried)));
+    }
+    scf::YieldOp::create(inner.builder, loc, nexts);
+    for (auto [result, value] :
+         llvm::zip_equal(op.getResults(), loop.getResults()))
+      scope.tiles[result] = value;
     return success();
   }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LoopReductions.h"
+#include "RunningReductions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include <limits>
@@ -158,25 +159,8 @@ private:
     // the graph.
     SmallPtrSet<Operation *, 16> updates;
     SmallVector<Operation *> steps;
-    for (auto [carried, next] :
-         llvm::zip(loop.getRegionIterArgs(), loop.getYieldedValues())) {
-      Operation *update = next.getDefiningOp();
-      if (!carried.hasOneUse() || !update || !next.hasOneUse() ||
-          *carried.user_begin() != update)
-        return fail(loop, "a carried value is no reduction");
-      updates.insert(update);
-      Operation *step = update;
-      if (!isa<tile::DotOp>(update)) {
-        if (update->getNumOperands() != 2)
-          return fail(update, "a carried value is no reduction");
-        step = update->getOperand(update->getOperand(0) == carried)
-                   .getDefiningOp();
-        if (!isa_and_nonnull<tile::ReduceOp>(step) || !step->hasOneUse())
-          return fail(update, "a carried value is no reduction");
-        updates.insert(step);
-      }
-      steps.push_back(step);
-    }
+    if (!findUpdates(loop, updates, steps))
+      return readRunning(loop);
     for (Operation &op : loop.getBody()->without_terminator()) {
       if (updates.contains(&op))
         continue;
@@ -187,6 +171,66 @@ private:
     for (auto [i, step] : llvm::enumerate(steps))
       if (failed(readReduction(loop, i, step)))
         return failure();
+    return success();
+  }
+
+  /// The reductions that a loop carries, and the operations that add them;
+  /// false if it carries anything else.
+  static bool findUpdates(scf::ForOp loop,
+                          SmallPtrSetImpl<Operation *> &updates,
+                          SmallVectorImpl<Operation *> &steps) {
+    for (auto [carried, next] :
+         llvm::zip(loop.getRegionIterArgs(), loop.getYieldedValues())) {
+      Operation *update = next.getDefiningOp();
+      if (!carried.hasOneUse() || !update || !next.hasOneUse() ||
+          *carried.user_begin() != update)
+        return false;
+      updates.insert(update);
+      Operation *step = update;
+      if (!isa<tile::DotOp>(update)) {
+        if (update->getNumOperands() != 2)
+          return false;
+        step = update->getOperand(update->getOperand(0) == carried)
+                   .getDefiningOp();
+        if (!isa_and_nonnull<tile::ReduceOp>(step) || !step->hasOneUse())
+          return false;
+        updates.insert(step);
+      }
+      steps.push_back(step);
+    }
+    return true;
+  }
+
+  /// A loop whose reductions are put right as they run.
+  LogicalResult readRunning(scf::ForOp loop) {
+    for (BlockArgument carried : loop.getRegionIterArgs())
+      env[carried] =
+          graph.leaf(carried.getType(), carried.getLoc(), /*varies=*/true);
+    for (Operation &op : loop.getBody()->without_terminator())
+      if (failed(readOperation(&op)))
+        return failure();
+    SmallVector<RunningValue> values;
+    for (auto [i, carried] : llvm::enumerate(loop.getRegionIterArgs())) {
+      FailureOr<Expr *> init = lookup(loop.getInitArgs()[i]);
+      FailureOr<Expr *> next = lookup(loop.getYieldedValues()[i]);
+      Operation *op = loop.getYieldedValues()[i].getDefiningOp();
+      if (failed(init) || failed(next) || !op)
+        return fail(loop, "a carried value is no reduction");
+      values.push_back(
+          {env[carried], *next, *init, op, !loop.getResult(i).use_empty()});
+    }
+    std::string reason;
+    auto numbers = findRunningReductions(
+        graph, nest, values,
+        [&](Expr *x, ReduceKind kind, bool &removed) {
+          return withoutTail(x, kind, removed);
+        },
+        reason);
+    if (failed(numbers))
+      return fail(loop, reason.c_str());
+    for (auto [result, number] : llvm::zip_equal(loop.getResults(), *numbers))
+      env[result] = nest.statistics[number].leaf;
+    nest.hasRunning = true;
     return success();
   }
 

@@ -42,6 +42,8 @@ struct LoopNest {
        *step = nullptr;
   Expr *tail = nullptr; ///< "n lies in the range"; null if it always does
   std::vector<Statistic> statistics;
+  /// Whether a loop carries reductions that are put right as they run.
+  bool hasRunning = false;
   using Store = std::pair<mlir::Operation *, llvm::SmallVector<Expr *>>;
   /// The stores after the loops and those in loops, in order, with operands.
   llvm::SmallVector<Store> stores, storesInLoops;

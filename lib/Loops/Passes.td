@@ -60,6 +60,10 @@ def AttnFormGrids : Pass<"attn-form-grids"> {
     schedule marks (`attn.materialize`): with `materialize s, p` an attention
     formula becomes standard attention.
 
+    A loop over tiles that the kernel writes (`attn.for`) counts as a reduction
+    over its axis. The axes that its bounds depend on are steps: a program has
+    one loop.
+
     Before (after attn-lower-softmax; abridged):
 
     ```mlir
@@ -103,7 +107,9 @@ def AttnToTile : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
     share it. Sums that are matrix products become tile.dot, into the carried
     value where the summed axis is a loop. Where an extent is not known to be a
     multiple of the tile, each reduction selects its neutral element past the
-    end, on its own operand; scores are not touched.
+    end, on its own operand; scores are not touched. A loop over tiles that the
+    kernel writes becomes one loop, with its own tile size and bounds, and is
+    joined with no other; a product over the tile adds to what is carried.
 
     Tile sizes are the target's. For a GPU they come from a table, or are the
     nearest to it that fit registers and shared memory; whole axes are padded to
@@ -174,6 +180,11 @@ def TileFuseOnlineSoftmax : Pass<"tile-fuse-online-softmax"> {
     (a, g) is an accumulator, each a has a running maximum. Statistics whose
     formula has no such form (a threshold on p), or whose terms would cancel
     ((s - mu) * p), take the next loop, and a remark names the operation.
+
+    A loop that the kernel writes itself may carry such reductions as they run.
+    It is read the other way: a carried sum is one if its factor is what its
+    terms get when the maximum moves. Then it is made anew with the others; a
+    kernel with any other loop stays as it is, and a remark says why.
   }];
   let options = [
     Option<"normalize", "normalize", "::attentile::Normalize", /*default=*/"::attentile::Normalize::Late",

@@ -16,6 +16,12 @@ namespace attentile {
 // Slices and cuts
 //===----------------------------------------------------------------------===//
 
+/// The axis of a loop over tiles, as a set; none for other operations.
+static attn::Axes ownLoop(Operation *op, attn::AxesAnalysis &axes) {
+  auto loop = dyn_cast<attn::ForOp>(op);
+  return axes.setOf(loop ? ValueRange(loop.getAxis()) : ValueRange());
+}
+
 /// A materialised value's grid computes the mark's operand; all others read it.
 /// A value without axes is a constant, cheaper than any memory.
 static bool isMaterialized(Operation *op, attn::AxesAnalysis &axes) {
@@ -30,8 +36,10 @@ static void walkSlice(Statement &statement, attn::KernelOp kernel,
                       const attn::Axes &underLoop, const attn::Axes &noLoop) {
   // The axes of the loops that an operation stands under, on any way to it.
   llvm::DenseMap<Operation *, attn::Axes> loops;
+  llvm::DenseSet<Value> reached;
   auto reach = [&](Value value, const attn::Axes &from) {
     Operation *op = value.getDefiningOp();
+    reached.insert(value);
     if (!op || op->getBlock() != &kernel.getHeadBlock() ||
         isa<attn::WorkspaceOp>(op))
       return;
@@ -50,33 +58,68 @@ static void walkSlice(Statement &statement, attn::KernelOp kernel,
       continue;
     attn::Axes under = found->second;
     statement.slice.push_back(&op);
-    bool own = op.getResult(0) == statement.value;
-    if (auto reduction = dyn_cast<attn::ReduceOp>(op)) {
-      attn::Axes bound = axes.setOf(reduction.getAxes());
-      bound.reset(whole);
-      bool dependsOnLoop =
-          bound.any() && under.anyCommon(axes.of(op.getResult(0)));
-      if (!own && (dependsOnLoop || bound.anyCommon(noLoop)))
-        statement.cuts.insert(op.getResult(0));
-      under |= bound;
-    } else if (!own && isMaterialized(&op, axes)) {
-      statement.cuts.insert(op.getResult(0));
+    bool own = llvm::is_contained(op.getResults(), statement.value);
+    attn::Axes bound = ownLoop(&op, axes);
+    if (auto reduction = dyn_cast<attn::ReduceOp>(op))
+      bound = axes.setOf(reduction.getAxes());
+    bound.reset(whole);
+    bool dependsOnLoop =
+        bound.any() && under.anyCommon(axes.ofAny(op.getResults()));
+    bool isCut =
+        dependsOnLoop || bound.anyCommon(noLoop) || isMaterialized(&op, axes);
+    if (!own && isCut) {
+      for (Value result : op.getResults())
+        if (reached.contains(result))
+          statement.cuts.insert(result);
+      continue;
     }
-    if (!statement.cuts.contains(op.getResult(0)))
+    under |= bound;
+    if (auto loop = dyn_cast<attn::ForOp>(op))
+      loop.forEachUsed([&](Value used) { reach(used, under); });
+    else
       for (Value operand : op.getOperands())
         reach(operand, under);
   }
   std::reverse(statement.slice.begin(), statement.slice.end());
 }
 
+/// The operations of a slice that the statement computes itself.
+static void forEachOwn(const Statement &statement,
+                       llvm::function_ref<void(Operation *)> callback) {
+  for (Operation *op : statement.slice)
+    if (llvm::none_of(op->getResults(), [&](Value result) {
+          return statement.cuts.contains(result);
+        }))
+      callback(op);
+}
+
+/// The reductions of a slice, those in loops over tiles too.
+static void
+forEachReduction(const Statement &statement,
+                 llvm::function_ref<void(attn::ReduceOp)> callback) {
+  forEachOwn(statement, [&](Operation *op) {
+    op->walk([&](attn::ReduceOp reduction) { callback(reduction); });
+  });
+}
+
+/// The loops over tiles of a slice.
+static void forEachLoop(const Statement &statement,
+                        llvm::function_ref<void(attn::ForOp)> callback) {
+  forEachOwn(statement, [&](Operation *op) {
+    if (auto loop = dyn_cast<attn::ForOp>(op))
+      callback(loop);
+  });
+}
+
 /// The axes that the loops of a slice's reductions visit.
 static attn::Axes loopAxes(const Statement &statement, attn::AxesAnalysis &axes,
                            const attn::Axes &whole) {
   attn::Axes loops = axes.setOf({});
-  for (Operation *op : statement.slice)
-    if (auto reduction = dyn_cast<attn::ReduceOp>(op))
-      if (!statement.cuts.contains(reduction.getResult()))
-        loops |= axes.setOf(reduction.getAxes());
+  forEachReduction(statement, [&](attn::ReduceOp reduction) {
+    loops |= axes.setOf(reduction.getAxes());
+  });
+  forEachLoop(statement,
+              [&](attn::ForOp loop) { loops |= axes.setOf(loop.getAxis()); });
   return loops.reset(whole);
 }
 
@@ -116,13 +159,18 @@ public:
                  attn::AxesAnalysis &axes, const attn::Axes &wholeOfKernel)
       : statement(statement), kernel(kernel), axes(axes),
         wholeOfKernel(wholeOfKernel), none(axes.setOf({})), step(none),
-        tile(none), loop(none), whole(none), rest(none) {}
+        tile(none), loop(none), whole(none), rest(none), bounds(none),
+        carried(none) {}
 
   LogicalResult run() {
     collectReductions();
     for (BlockArgument index : statement.left)
       rest.set(axes.numberOf(index));
     rest.reset(loop).reset(whole);
+    // A program has one loop: where it begins and ends is the same for all.
+    step = rest;
+    step &= bounds;
+    rest.reset(step);
     scored = findScoredAxes();
     if (failed(placeUnscored()))
       return failure();
@@ -135,10 +183,7 @@ public:
 
 private:
   void collectReductions() {
-    for (Operation *op : statement.slice) {
-      auto reduction = dyn_cast<attn::ReduceOp>(op);
-      if (!reduction || statement.cuts.contains(reduction.getResult()))
-        continue;
+    forEachReduction(statement, [&](attn::ReduceOp reduction) {
       attn::Axes bound = axes.setOf(reduction.getAxes());
       bool isLoop = bound.test(wholeOfKernel);
       (isLoop ? loops : scores).push_back(reduction);
@@ -147,7 +192,13 @@ private:
       whole |= inTile;
       bound.reset(wholeOfKernel);
       loop |= bound;
-    }
+    });
+    forEachLoop(statement, [&](attn::ForOp op) {
+      loop |= axes.setOf(op.getAxis());
+      bounds |= axes.of(op.getLower());
+      bounds |= axes.of(op.getUpper());
+      carried |= axes.ofAny(op.getResults());
+    });
   }
 
   /// The axes of the scores: of the sums that stand whole in the tile; without
@@ -170,7 +221,7 @@ private:
   /// Axes of the left side that no score has: whole where a sum keeps them (an
   /// output's head size, e); a loop around the write where no loop needs them.
   LogicalResult placeUnscored() {
-    attn::Axes kept = none;
+    attn::Axes kept = carried;
     for (attn::ReduceOp reduction : loops)
       kept |= axes.of(reduction);
     for (BlockArgument index : statement.left) {
@@ -278,8 +329,9 @@ private:
   const attn::Axes &wholeOfKernel;
   const attn::Axes none;
   attn::Axes step, tile, loop, whole;
-  attn::Axes rest;   // axes of the left side without a role so far
-  attn::Axes scored; // axes that a score has
+  attn::Axes rest;            // axes of the left side without a role so far
+  attn::Axes bounds, carried; // axes of loops over tiles: bounds, results
+  attn::Axes scored;          // axes that a score has
   SmallVector<attn::ReduceOp> loops, scores;
 };
 

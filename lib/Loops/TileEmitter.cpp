@@ -21,6 +21,13 @@ Value TileScope::lookup(Value value) const {
   return {};
 }
 
+std::pair<Value, Value> TileScope::boundsOf(Value axis) const {
+  for (const TileScope *scope = this; scope; scope = scope->parent)
+    if (auto found = scope->bounds.find(axis); found != scope->bounds.end())
+      return found->second;
+  return {};
+}
+
 TileEmitter::TileEmitter(attn::KernelOp kernel, attn::GridOp grid,
                          attn::AxesAnalysis &axes,
                          const llvm::DenseMap<Value, Value> &extents,
@@ -115,6 +122,14 @@ Value TileEmitter::makeNeutral(attn::ReduceOp reduction, OpBuilder &builder) {
 Value TileEmitter::makeInRange(Value axis, TileScope &scope, Location loc) {
   auto index = cast<BlockArgument>(axis);
   std::optional<int64_t> extent = getConstantExtent(kernel, index);
+  Value upper = extents.lookup(axis);
+  if (auto [from, to] = scope.boundsOf(axis); to) {
+    auto first = getConstantIntValue(from), last = getConstantIntValue(to);
+    extent.reset();
+    if (first && last)
+      extent = *last - *first;
+    upper = to;
+  }
   if (!sizes.contains(axis) ||
       (extent && *extent > 0 && *extent % sizeOf(axis) == 0))
     return {};
@@ -122,8 +137,7 @@ Value TileEmitter::makeInRange(Value axis, TileScope &scope, Location loc) {
     if (Value known = outer->inRange.lookup(axis))
       return known;
   Value indices = scope.lookup(axis);
-  Value end =
-      broadcast(scope.builder, loc, extents.lookup(axis), axes.setOf(axis));
+  Value end = broadcast(scope.builder, loc, upper, axes.setOf(axis));
   Value test = arith::CmpIOp::create(scope.builder, loc,
                                      arith::CmpIPredicate::slt, indices, end);
   scope.inRange[axis] = test;
@@ -183,7 +197,9 @@ static bool readsZeroOutside(Value value, BlockArgument axis,
 /// through a table) might be infinite, and 0 times that is not 0.
 Value TileEmitter::clipFactor(Value factor, Value axis, TileScope &scope) {
   Value tile = scope.lookup(factor);
-  if (readsZeroOutside(factor, cast<BlockArgument>(axis), kernel))
+  Value end = scope.boundsOf(axis).second;
+  if ((!end || end == extents.lookup(axis)) &&
+      readsZeroOutside(factor, cast<BlockArgument>(axis), kernel))
     return tile;
   Builder builder(kernel.getContext());
   return clip(tile, axes.of(factor), axis,
@@ -218,21 +234,30 @@ static Value combine(OpBuilder &builder, Location loc, attn::ReduceKind kind,
   llvm_unreachable("unknown kind of reduction");
 }
 
+SmallVector<Value> TileEmitter::reducedAxes(attn::ReduceOp reduction) {
+  attn::Axes bound = axes.setOf(reduction.getAxes());
+  SmallVector<Value> result;
+  for (BlockArgument axis : order)
+    if (bound.test(axes.numberOf(axis)))
+      result.push_back(axis);
+  return result;
+}
+
 FailureOr<Value> TileEmitter::emitReduction(attn::ReduceOp reduction,
                                             TileScope &scope,
                                             Value accumulator) {
   Location loc = reduction.getLoc();
   OpBuilder &builder = scope.builder;
   SmallVector<Attribute> over;
-  for (BlockArgument axis : order)
-    if (llvm::is_contained(reduction.getAxes(), axis))
-      over.push_back(nameOf(axis));
+  SmallVector<Value> bound = reducedAxes(reduction);
+  for (Value axis : bound)
+    over.push_back(nameOf(axis));
   ArrayAttr overAttr = builder.getArrayAttr(over);
 
   if (std::optional<Product> product = matchProduct(reduction, axes, steps)) {
     if (failed(emit(product->lhs, scope)) || failed(emit(product->rhs, scope)))
       return failure();
-    Value axis = reduction.getAxes().front();
+    Value axis = bound.front();
     Value lhs = clipFactor(product->lhs, axis, scope);
     Value rhs = clipFactor(product->rhs, axis, scope);
     Type type = typeOf(reduction.getResult());
@@ -249,7 +274,7 @@ FailureOr<Value> TileEmitter::emitReduction(attn::ReduceOp reduction,
   attn::Axes set = axes.of(reduction.getOperand());
   set |= axes.setOf(reduction.getAxes());
   Value tile = broadcast(builder, loc, *operand, set);
-  tile = clip(tile, set, reduction.getAxes(),
+  tile = clip(tile, set, bound,
               getNeutral(reduction.getKind(), reduction.getType()), scope, loc);
   tile = tile::ReduceOp::create(builder, loc, typeOf(reduction.getResult()),
                                 reduction.getKind(), tile, overAttr);
@@ -261,6 +286,21 @@ FailureOr<Value> TileEmitter::emitReduction(attn::ReduceOp reduction,
 //===----------------------------------------------------------------------===//
 // Everything else
 //===----------------------------------------------------------------------===//
+
+std::optional<TileEmitter::Accumulation>
+TileEmitter::matchAccumulation(Operation *op) {
+  if (!isa<arith::AddFOp>(op) || !isa<attn::ForOp>(op->getParentOp()))
+    return std::nullopt;
+  for (unsigned i : {1u, 0u}) {
+    auto reduction = op->getOperand(i).getDefiningOp<attn::ReduceOp>();
+    if (reduction && reduction->hasOneUse() &&
+        reduction->getBlock() == op->getBlock() &&
+        axes.of(reduction) == axes.of(op->getResult(0)) &&
+        matchProduct(reduction, axes, steps))
+      return Accumulation{reduction, op->getOperand(1 - i)};
+  }
+  return std::nullopt;
+}
 
 /// The operations that `value` needs and no scope has, operands first.
 SmallVector<Operation *> TileEmitter::findMissing(Value value,
@@ -275,6 +315,10 @@ SmallVector<Operation *> TileEmitter::findMissing(Value value,
   for (size_t i = 0; i < missing.size(); ++i) {
     // A product needs its factors, not their element-by-element product.
     auto reduction = dyn_cast<attn::ReduceOp>(missing[i]);
+    if (auto accumulation = matchAccumulation(missing[i])) {
+      require(accumulation->before);
+      reduction = accumulation->reduction;
+    }
     auto product = reduction ? matchProduct(reduction, axes, steps)
                              : std::optional<Product>();
     if (product) {
@@ -286,10 +330,16 @@ SmallVector<Operation *> TileEmitter::findMissing(Value value,
       require(operand);
   }
   SmallVector<Operation *> ops = missing.takeVector();
-  // A kernel's own operations come before those of its grids.
-  llvm::sort(ops, [](Operation *a, Operation *b) {
+  // A kernel's own operations come before those of its grids, and these before
+  // those of a loop.
+  auto rank = [](Operation *op) {
+    return isa<attn::KernelOp>(op->getParentOp()) ? 0
+           : isa<attn::GridOp>(op->getParentOp()) ? 1
+                                                  : 2;
+  };
+  llvm::sort(ops, [&](Operation *a, Operation *b) {
     if (a->getBlock() != b->getBlock())
-      return isa<attn::KernelOp>(a->getParentOp());
+      return rank(a) < rank(b);
     return a->isBeforeInBlock(b);
   });
   return ops;
@@ -317,6 +367,15 @@ LogicalResult TileEmitter::emitOp(Operation *op, TileScope &scope) {
     // A reference is finite from here on, as behind a loop.
     if (succeeded(tile) && reduction.getKind() == attn::ReduceKind::Ref)
       scope.tiles[result] = tile::RefOp::create(builder, loc, *tile);
+    return tile;
+  }
+  if (auto accumulation = matchAccumulation(op)) {
+    Value before = scope.lookup(accumulation->before);
+    before = broadcast(builder, loc, before, axes.of(result));
+    FailureOr<Value> tile =
+        emitReduction(accumulation->reduction, scope, before);
+    if (succeeded(tile))
+      scope.tiles[result] = *tile;
     return tile;
   }
   SmallVector<Value> operands;

@@ -32,8 +32,12 @@ struct TileScope {
   TileScope *parent;
   llvm::DenseMap<mlir::Value, mlir::Value> tiles;
   llvm::DenseMap<mlir::Value, mlir::Value> inRange; // an axis's tail test
+  /// Where a loop over tiles begins and ends, of its axis.
+  llvm::DenseMap<mlir::Value, std::pair<mlir::Value, mlir::Value>> bounds;
 
   mlir::Value lookup(mlir::Value value) const;
+  /// `bounds` of the nearest scope that has some for `axis`; null without one.
+  std::pair<mlir::Value, mlir::Value> boundsOf(mlir::Value axis) const;
 };
 
 /// Whether `axis` is one of the indices by itself, in a dimension of its own
@@ -82,6 +86,15 @@ public:
   int64_t sizeOf(mlir::Value axis) const { return sizes.lookup(axis); }
 
 private:
+  /// In a loop over tiles, a sum of what it carries and a product over the
+  /// tile: the product adds to what is there, as in a loop made of a reduction.
+  struct Accumulation {
+    attn::ReduceOp reduction;
+    mlir::Value before;
+  };
+  std::optional<Accumulation> matchAccumulation(mlir::Operation *op);
+  /// The index variables that a reduction binds, in the order of a tile.
+  llvm::SmallVector<mlir::Value> reducedAxes(attn::ReduceOp reduction);
   llvm::SmallVector<mlir::Operation *> findMissing(mlir::Value value,
                                                    const TileScope &scope);
   llvm::LogicalResult emitOp(mlir::Operation *op, TileScope &scope);

@@ -29,16 +29,18 @@ public:
       attn::Axes own = axes.of(value);
       tiles.push_back(own.reset(steps));
     };
-    for (Operation &op : grid.getBody().front()) {
+    grid.getBody().walk([&](Operation *op) {
       if (isa<attn::ReadOp>(op))
-        add(op.getResult(0));
+        add(op->getResult(0));
+      if (auto loop = dyn_cast<attn::ForOp>(op))
+        llvm::for_each(loop.getResults(), add);
       auto reduction = dyn_cast<attn::ReduceOp>(op);
       if (!reduction)
-        continue;
+        return;
       add(reduction);
       if (!matchProduct(reduction, axes, steps))
         add(reduction.getOperand());
-    }
+    });
   }
 
   int64_t bytes(const llvm::DenseMap<Value, int64_t> &sizes) const {
@@ -78,8 +80,13 @@ FailureOr<TileChoice> chooseTileSizes(attn::GridOp grid, attn::KernelOp kernel,
   SmallVector<Value> open;
   auto place = [&](Value axis, int64_t size) {
     auto index = cast<BlockArgument>(axis);
+    auto loops = grid.getBody().getOps<attn::ForOp>();
+    auto loop = llvm::find_if(
+        loops, [&](attn::ForOp loop) { return loop.getAxis() == axis; });
     auto request = requested.find(kernel.nameOf(index));
-    if (request != requested.end())
+    if (loop != loops.end())
+      size = (*loop).getSize(); // part of what the kernel means
+    else if (request != requested.end())
       size = request->second;
     else
       open.push_back(axis);
@@ -155,6 +162,15 @@ FailureOr<RequestedSizes> readRequestedSizes(attn::KernelOp kernel,
              << option << "'";
     requested[axis] = number;
   }
+  for (auto grid : kernel.getBody().getOps<attn::GridOp>())
+    for (auto written : grid.getBody().getOps<attn::ForOp>())
+      if (StringRef axis =
+              kernel.nameOf(cast<BlockArgument>(written.getAxis()));
+          requested.contains(axis))
+        // [L5.1]
+        return written.emitError("expected the loop over '")
+               << axis << "' alone to say its tiles' size, got a request for "
+               << requested[axis];
   for (const auto &entry : requested)
     if (failed(checkRequest(kernel, entry.getKey(), entry.getValue())))
       return failure();

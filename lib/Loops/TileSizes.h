@@ -37,7 +37,8 @@ struct TileChoice {
 
 /// The size of every tile and loop axis of a grid: as requested, else the
 /// target's default, cut until the grid's reads, reductions and products fit;
-/// never larger than a known extent, rounded up. Whole axes have their extent;
+/// never larger than a known extent, rounded up. A loop over tiles that the
+/// kernel writes has its own size. Whole axes have their extent;
 /// that must be known, else an error.
 llvm::FailureOr<TileChoice> chooseTileSizes(attn::GridOp grid,
                                             attn::KernelOp kernel,

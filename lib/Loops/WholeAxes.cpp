@@ -24,24 +24,47 @@ namespace {
 
 /// Which reductions of a kernel stand in the bodies of which.
 struct Nesting {
-  explicit Nesting(attn::KernelOp kernel, attn::AxesAnalysis &axes) {
-    for (auto op : kernel.getBody().getOps<attn::ReduceOp>()) {
+  explicit Nesting(attn::KernelOp kernel, attn::AxesAnalysis &axes)
+      : loopAxes(axes.setOf({})) {
+    kernel.walk([&](attn::ReduceOp op) {
+      numbers[op] = reductions.size();
       reductions.push_back(op);
       bound.push_back(axes.setOf(op.getAxes()));
-    }
-    llvm::DenseMap<Operation *, llvm::SmallBitVector> reached;
-    unsigned next = 0;
+    });
+    within.resize(reductions.size());
+    llvm::DenseMap<Value, llvm::SmallBitVector> reached;
     for (Operation &op : kernel.getBody().front()) {
       llvm::SmallBitVector own(reductions.size());
-      for (Value operand : op.getOperands())
-        if (Operation *def = operand.getDefiningOp())
-          own |= reached[def];
-      if (isa<attn::ReduceOp>(op)) {
-        within.push_back(own);
-        own.set(next++);
+      auto loop = dyn_cast<attn::ForOp>(op);
+      if (!loop) {
+        visit(&op, reached);
+        continue;
       }
-      reached[&op] = std::move(own);
+      loopAxes |= axes.setOf(loop.getAxis());
+      // What a loop carries is made of all that its tiles reduce.
+      loop.forEachUsed([&](Value used) { own |= reached[used]; });
+      loop.walk([&](attn::ReduceOp inner) { own.set(numbers[inner]); });
+      for (Value value : loop.getBody().getArguments())
+        reached[value] = own;
+      for (Value value : loop.getResults())
+        reached[value] = own;
+      for (Operation &inner : loop.getBody().front().without_terminator())
+        visit(&inner, reached);
     }
+  }
+
+  void visit(Operation *op,
+             llvm::DenseMap<Value, llvm::SmallBitVector> &reached) {
+    llvm::SmallBitVector own(reductions.size());
+    for (Value operand : op->getOperands())
+      own |= reached[operand];
+    if (auto reduction = dyn_cast<attn::ReduceOp>(op)) {
+      unsigned number = numbers[reduction];
+      within[number] = own;
+      own.set(number);
+    }
+    for (Value result : op->getResults())
+      reached[result] = own;
   }
 
   /// Whether reduction `i` stands inside one that binds an axis it does not.
@@ -55,6 +78,8 @@ struct Nesting {
   /// Whether `axis` is summed inside scores and nothing else.
   bool isInnermost(unsigned axis) const {
     bool inside = false;
+    if (loopAxes.test(axis))
+      return false;
     for (unsigned i = 0; i < reductions.size(); ++i) {
       if (!bound[i].test(axis))
         continue;
@@ -70,6 +95,8 @@ struct Nesting {
   }
 
   SmallVector<attn::ReduceOp> reductions;
+  llvm::DenseMap<Operation *, unsigned> numbers;
+  attn::Axes loopAxes; // of loops over tiles
   SmallVector<attn::Axes> bound;
   SmallVector<llvm::SmallBitVector> within; // the reductions in each one's body
 };

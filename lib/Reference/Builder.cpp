@@ -117,6 +117,16 @@ OperandRange valueOperands(Operation *op) {
   return isReduction(op) ? op->getOperands().take_front(1) : op->getOperands();
 }
 
+/// What a step of `op` is computed from: its operands, of a product its
+/// factors.
+OperandRange neededBy(Operation *op) {
+  auto reduce = dyn_cast<ReduceOp>(op);
+  if (reduce && reduce.getKind() == ReduceKind::Sum)
+    if (auto product = reduce.getOperand().getDefiningOp<arith::MulFOp>())
+      return product->getOperands();
+  return valueOperands(op);
+}
+
 //===----------------------------------------------------------------------===//
 // Building
 //===----------------------------------------------------------------------===//
@@ -186,7 +196,8 @@ unsigned Builder::push(Step step, const Axes &of) {
   // Lists of offsets for an array that is refused would be as large.
   bool pointwiseOperands =
       error.empty() &&
-      !llvm::is_contained({Op::Reduce, Op::Product, Op::Softmax, Op::LogSumExp},
+      !llvm::is_contained({Op::Reduce, Op::Product, Op::Softmax, Op::LogSumExp,
+                           Op::Loop, Op::LoopResult},
                           step.op);
   for (unsigned operand : step.operands) {
     step.tainted |= program.steps[operand].tainted;
@@ -269,12 +280,13 @@ unsigned Builder::add(Value root) {
         if (!steps.contains(operand) && !isa<ShapedType>(operand.getType()))
           stack.push_back(operand);
     };
-    auto reduce = dyn_cast<ReduceOp>(op);
-    auto product = reduce && reduce.getKind() == ReduceKind::Sum
-                       ? reduce.getOperand().getDefiningOp<arith::MulFOp>()
-                       : arith::MulFOp();
-    wait(product ? ValueRange(product->getOperands())
-                 : ValueRange(valueOperands(op)));
+    if (auto made = dyn_cast<ForOp>(op)) {
+      wait(neededBefore(made));
+      if (stack.size() == waiting)
+        addLoop(made);
+      continue;
+    }
+    wait(neededBy(op));
     if (stack.size() != waiting)
       continue;
     if (auto constant = dyn_cast<arith::ConstantOp>(op)) {

@@ -23,6 +23,13 @@ bool isReduction(mlir::Operation *op);
 /// The operands that are values, not axes.
 mlir::OperandRange valueOperands(mlir::Operation *op);
 
+/// What a step of `op` is computed from: its operands, of a product its
+/// factors.
+mlir::OperandRange neededBy(mlir::Operation *op);
+
+/// The values from before a loop that it is computed from.
+llvm::SmallVector<mlir::Value> neededBefore(attn::ForOp loop);
+
 /// Makes the steps of one program.
 class Builder {
 public:
@@ -37,6 +44,15 @@ public:
   std::string error;
 
 private:
+  /// For the body of a loop.
+  Builder(Builder &parent, attn::ForOp loop)
+      : inputs(parent.inputs), axes(parent.axes), outer(parent.outer),
+        parent(&parent), loop(loop) {}
+
+  void addLoop(attn::ForOp loop);
+  void addOutside(mlir::Value value, LoopBody &body);
+  unsigned tileAxis() const { return axes.numberOf(loop.getAxis()); }
+  std::vector<unsigned> boundInOrder(const attn::Axes &bound);
   unsigned push(Step step, const attn::Axes &of);
   unsigned addArgument(mlir::BlockArgument argument);
   void addConstant(mlir::arith::ConstantOp constant);
@@ -56,6 +72,8 @@ private:
                                  llvm::ArrayRef<unsigned> along);
   Offsets seenFrom(const Step &operand, llvm::ArrayRef<unsigned> along);
   int64_t extentOf(unsigned axis) {
+    if (loop && axis == tileAxis())
+      return loop.getSize();
     return evaluateShape(
         inputs.kernel.getExtent(inputs.kernel.getIndexArgs()[axis]),
         inputs.sizes)[0];
@@ -64,6 +82,8 @@ private:
   const Inputs &inputs;
   attn::AxesAnalysis &axes;
   attn::Axes outer;
+  Builder *parent = nullptr;
+  mutable attn::ForOp loop; // a handle, whose accessors are not const
   Program program;
   llvm::DenseMap<mlir::Value, unsigned> steps;
 };

@@ -52,6 +52,7 @@ bool Builder::holdsExponential(Value root, const Axes &bound) {
 SmallVector<Value> Builder::roundedTerms(Value value, const Axes &bound) {
   Operation *op = value.getDefiningOp();
   if (isa_and_nonnull<arith::AddFOp, arith::SubFOp>(op) &&
+      steps.contains(op->getOperand(0)) && steps.contains(op->getOperand(1)) &&
       holdsExponential(op->getOperand(0), bound) &&
       holdsExponential(op->getOperand(1), bound)) {
     SmallVector<Value> terms = roundedTerms(op->getOperand(0), bound);
@@ -100,11 +101,25 @@ void Builder::addProduct(ReduceOp reduce, arith::MulFOp product) {
     step.loops.push_back(extentOf(axis)), work *= step.loops.back();
   for (Value axis : reduce.getAxes())
     step.terms *= extentOf(axes.numberOf(axis));
+  if (loop && axes.setOf(reduce.getAxes()).test(tileAxis())) {
+    step.tileTerms = step.terms / loop.getSize();
+    step.tileLoop = llvm::find(along, tileAxis()) - along.begin();
+  }
   program.work += work;
   // The result's strides come from its own layout, known once it is pushed.
   unsigned self = push(std::move(step), axes.of(reduce));
   program.steps[self].resultStrides = stridesAlong(program.steps[self], along);
   steps[reduce] = self;
+}
+
+/// The array axes of what a reduction binds; a loop's axis first, so that the
+/// last tile has its terms at the beginning.
+std::vector<unsigned> Builder::boundInOrder(const Axes &bound) {
+  std::vector<unsigned> along = arrayAxesOf(bound);
+  auto own = loop ? llvm::find(along, tileAxis()) : along.end();
+  if (own != along.end())
+    std::rotate(along.begin(), own, own + 1);
+  return along;
 }
 
 void Builder::addReduction(Operation *op) {
@@ -125,8 +140,10 @@ void Builder::addReduction(Operation *op) {
   Axes kept = axes.of(op->getResult(0));
   kept.reset(bound);
   step.outer = offsetsOf(operand, arrayAxesOf(kept));
-  step.inner = offsetsOf(operand, arrayAxesOf(bound));
+  step.inner = offsetsOf(operand, boundInOrder(bound));
   step.terms = step.inner.size();
+  if (loop && bound.test(tileAxis()))
+    step.tileTerms = step.terms / loop.getSize();
   program.work += step.outer.size() * step.inner.size();
   step.bound = bound;
   Axes own = axes.of(op->getResult(0));
@@ -135,7 +152,7 @@ void Builder::addReduction(Operation *op) {
   if (isa<SoftmaxOp>(op)) {
     Step &softmax = program.steps[self];
     softmax.outerTo = offsetsOf(softmax, arrayAxesOf(kept));
-    softmax.innerTo = offsetsOf(softmax, arrayAxesOf(bound));
+    softmax.innerTo = offsetsOf(softmax, boundInOrder(bound));
   }
   steps[op->getResult(0)] = self;
 }

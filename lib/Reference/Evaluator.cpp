@@ -133,6 +133,10 @@ void Evaluator::compute(const Step &step, Array &to) {
   case Op::Softmax:
   case Op::LogSumExp:
     return softmax(step, to);
+  case Op::LoopResult:
+    to = resultOf(step);
+    to.valid = true;
+    return;
   default:
     return step.kind == Kind::Float ? computeFloat(step, to)
                                     : computeWhole(step, to);
@@ -153,6 +157,9 @@ void Evaluator::run(llvm::ArrayRef<int64_t> outer, std::vector<Sink> *sinks,
     const Step &step = program.steps[i];
     if (step.op == Op::Write) {
       write(step, *sinks, sampled, number);
+    } else if (step.op == Op::Loop) {
+      if (!arrays[i].valid || step.axes.anyCommon(moved))
+        loop(i);
     } else if (!arrays[i].valid || step.axes.anyCommon(moved)) {
       compute(step, arrays[i]);
     }

@@ -9,6 +9,7 @@
 
 #include "Bounded.h"
 #include "Program.h"
+#include <map>
 
 namespace attentile::reference {
 
@@ -52,6 +53,11 @@ public:
   void run(llvm::ArrayRef<int64_t> outer, std::vector<Sink> *sinks,
            bool sampled, size_t number);
 
+  /// The number of terms of a reduction: in a loop's last tile fewer.
+  int64_t termsOf(const Step &step) const {
+    return step.tileTerms ? step.tileTerms * tileCount : step.terms;
+  }
+
   const Array &last() const { return arrays.back(); }
 
   int64_t emptyRows = 0; ///< ReferenceResult::emptyRows, of this thread
@@ -66,6 +72,10 @@ private:
   void reduce(const Step &step, Array &to);
   void softmax(const Step &step, Array &to);
   void product(const Step &step, Array &to);
+  void loop(unsigned number);
+  const Array &resultOf(const Step &step) const;
+  void startTile(const LoopBody &body, Evaluator &outside, int64_t first);
+  std::vector<int64_t> loopsOf(const Step &step) const;
   void slowProduct(const Step &step, Array &to);
   void write(const Step &step, std::vector<Sink> &sinks, bool sampled,
              size_t number);
@@ -82,6 +92,10 @@ private:
   const Program &program;
   std::vector<Array> arrays;
   std::vector<int64_t> point; // of every axis; -1: an array axis
+  /// Of each Loop, what evaluates its body and what it carried in the end.
+  struct LoopState;
+  std::map<unsigned, std::shared_ptr<LoopState>> loops;
+  int64_t tileCount = 0; // indices of the present tile, in a loop's body
 };
 
 /// The quotient toward minus infinity, 0 for a divisor of 0.

@@ -138,17 +138,18 @@ static void addRow(const double *a, const double *c, const double *b,
 
 /// Calls `body(offset of a, of b, of the result, row)` for every row.
 template <typename Body>
-static void forEachRow(const Step &step, const std::vector<int64_t> &a,
+static void forEachRow(const Step &step, const std::vector<int64_t> &loops,
+                       const std::vector<int64_t> &a,
                        const std::vector<int64_t> &b, Body body) {
-  size_t depth = step.loops.size();
-  for (int64_t extent : step.loops)
+  size_t depth = loops.size();
+  for (int64_t extent : loops)
     if (extent == 0)
       return;
   if (depth == 0)
     return body(0, 0, 0, Row{1, 0, 0, 0});
-  std::vector<int64_t> outer(step.loops.begin(), step.loops.end() - 1);
+  std::vector<int64_t> outer(loops.begin(), loops.end() - 1);
   std::vector<int64_t> index(outer.size());
-  Row row{step.loops.back(), a.back(), b.back(), step.resultStrides.back()};
+  Row row{loops.back(), a.back(), b.back(), step.resultStrides.back()};
   do {
     int64_t atA = 0, atB = 0, to = 0;
     for (size_t i = 0; i < index.size(); ++i) {
@@ -158,6 +159,14 @@ static void forEachRow(const Step &step, const std::vector<int64_t> &a,
     }
     body(atA, atB, to, row);
   } while (nextIndex(index, outer));
+}
+
+/// The extents of a product's loops: in a loop's last tile fewer.
+std::vector<int64_t> Evaluator::loopsOf(const Step &step) const {
+  std::vector<int64_t> loops = step.loops;
+  if (step.tileTerms)
+    loops[step.tileLoop] = tileCount;
+  return loops;
 }
 
 void Evaluator::product(const Step &step, Array &to) {
@@ -178,7 +187,7 @@ void Evaluator::product(const Step &step, Array &to) {
   }
   Prepared a = prepare(*arrayA, *factorA, step, arrays);
   Prepared b = prepare(*arrayB, *factorB, step, arrays);
-  double perTerm = (4 * std::sqrt(double(step.terms)) + 1) * kU;
+  double perTerm = (4 * std::sqrt(double(termsOf(step))) + 1) * kU;
   std::vector<double> c(arrayA->v.size()), reach;
   for (size_t i = 0; i < c.size(); ++i)
     c[i] = perTerm * std::fabs(a.v[i]) + (a.e ? a.e[i] : 0);
@@ -192,7 +201,7 @@ void Evaluator::product(const Step &step, Array &to) {
   to.e.assign(step.count, 0);
   to.w.assign(rounded ? step.count : 0, 0);
   std::vector<double> unused(step.count); // the bound of w, and of reach * e
-  forEachRow(step, factorA->strides, factorB->strides,
+  forEachRow(step, loopsOf(step), factorA->strides, factorB->strides,
              [&](int64_t atA, int64_t atB, int64_t at, const Row &row) {
                addRow(a.v + atA, c.data() + atA, b.v + atB, row,
                       to.v.data() + at, to.e.data() + at);
@@ -207,7 +216,7 @@ void Evaluator::product(const Step &step, Array &to) {
     double e = to.e[i];
     // Partial sums, at most e / perTerm, may overflow where the sum does not;
     // terms below f32's normal range may be lost.
-    e = e > perTerm * kMax ? kInf : e > 0 ? e + step.terms * kTiny : 0;
+    e = e > perTerm * kMax ? kInf : e > 0 ? e + termsOf(step) * kTiny : 0;
     Num x = finish(to.v[i], e, false);
     to.v[i] = x.v;
     to.e[i] = x.e;
@@ -220,13 +229,14 @@ void Evaluator::slowProduct(const Step &step, Array &to) {
   const Array &arrayB = arrays[step.factors[1].step];
   Prepared a = prepare(arrayA, step.factors[0], step, arrays);
   Prepared b = prepare(arrayB, step.factors[1], step, arrays);
-  double perTerm = 4 * std::sqrt(double(step.terms)) * kU;
+  double perTerm = 4 * std::sqrt(double(termsOf(step))) * kU;
   bool rounded = a.w != a.v || b.w != b.v;
   to.v.assign(step.count, 0);
   to.e.assign(step.count, 0);
   to.w.assign(rounded ? step.count : 0, 0);
   std::vector<uint8_t> out(step.count), isNaN(step.count);
-  forEachRow(step, step.factors[0].strides, step.factors[1].strides,
+  forEachRow(step, loopsOf(step), step.factors[0].strides,
+             step.factors[1].strides,
              [&](int64_t atA, int64_t atB, int64_t at, const Row &row) {
                for (int64_t i = 0; i < row.count; ++i) {
                  int64_t ia = atA + i * row.a, ib = atB + i * row.b;

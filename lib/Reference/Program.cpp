@@ -19,10 +19,19 @@ static llvm::SetVector<Operation *> coneOf(WriteOp write) {
   SmallVector<Operation *> stack{write};
   while (!stack.empty()) {
     Operation *op = stack.pop_back_val();
-    for (Value operand : op->getOperands())
+    auto use = [&](Value operand) {
       if (Operation *producer = operand.getDefiningOp())
         if (cone.insert(producer))
           stack.push_back(producer);
+    };
+    auto loop = dyn_cast<ForOp>(op);
+    if (!loop) {
+      llvm::for_each(op->getOperands(), use);
+      continue;
+    }
+    loop.forEachUsed(use);
+    for (Operation &inner : loop.getBody().front())
+      cone.insert(&inner);
   }
   return cone;
 }
@@ -33,6 +42,8 @@ static Axes outerAxesOf(WriteOp write, AxesAnalysis &axes) {
   SmallVector<Axes> reductions;
   Axes bound(left.size());
   for (Operation *op : coneOf(write)) {
+    if (auto loop = dyn_cast<ForOp>(op))
+      bound |= axes.setOf(loop.getAxis());
     if (!isReduction(op))
       continue;
     reductions.push_back(axes.of(op->getResult(0)));

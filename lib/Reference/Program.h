@@ -93,6 +93,11 @@ enum class Op : uint8_t {
   Product,
   Softmax,
   LogSumExp,
+  // loops over tiles
+  Loop,       // all of one; LoopResult: what it carries in the end
+  LoopResult, // number `whole`
+  Outside,    // in a loop: of a value from before it, the tile's part
+  Carried,    // in a loop: what the tiles before left
   Write
 };
 
@@ -119,6 +124,8 @@ struct Factor {
   /// Strides along the product's loops.
   std::vector<int64_t> strides;
 };
+
+struct LoopBody;
 
 struct Step {
   Op op;
@@ -149,7 +156,12 @@ struct Step {
   std::vector<int64_t> loops;            // Product: extents, last fastest
   std::vector<int64_t> resultStrides;    // Product
   int64_t terms = 1;                     // of a reduction
-  std::vector<Factor> factors;           // Product
+  // Of a reduction over a loop's tile: terms for each index of its axis, which
+  // is the first that `inner` goes along, and its place in `loops`.
+  int64_t tileTerms = 0;
+  unsigned tileLoop = 0;
+  std::shared_ptr<LoopBody> loop; // Loop
+  std::vector<Factor> factors;    // Product
 };
 
 /// The steps for some statements that share their outer axes.
@@ -167,6 +179,29 @@ struct Program {
       count *= extent;
     return count;
   }
+};
+
+/// What a loop over tiles does. In its program the axis has the tile's indices;
+/// in the last tile those that are too many have values that nothing uses.
+struct LoopBody {
+  Program program;
+  unsigned axis;
+  int64_t size;
+  unsigned lower, upper; // steps before the loop
+  /// For each Outside, the step before the loop and where the tile's part is.
+  struct Outside {
+    unsigned step, from;
+    /// Elements of the source before and behind the axis; 0: it lacks it.
+    int64_t before = 0, extent = 0, behind = 0;
+  };
+  std::vector<Outside> outside;
+  /// For each carried value, its steps and how the start and the next are
+  /// repeated along its axes.
+  struct Value {
+    unsigned step, start, next;
+    Offsets startFrom, nextFrom;
+  };
+  std::vector<Value> carried;
 };
 
 /// What a kernel is evaluated on.

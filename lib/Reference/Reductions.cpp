@@ -105,7 +105,7 @@ static Whole reduceWholes(attn::ReduceKind kind, int64_t terms, Terms at) {
 void Evaluator::reduce(const Step &step, Array &to) {
   const Array &from = operand(step, 0);
   size_t results = step.outer.size();
-  int64_t terms = step.inner.size();
+  int64_t terms = termsOf(step);
   to.e.resize(results);
   bool exact = true;
   if (step.kind != Kind::Float) {
@@ -161,7 +161,7 @@ static std::pair<Num, Num> exponentials(int64_t terms, Terms at,
 void Evaluator::softmax(const Step &step, Array &to) {
   const Array &from = operand(step, 0);
   bool isSoftmax = step.op == Op::Softmax;
-  int64_t terms = step.inner.size();
+  int64_t terms = termsOf(step);
   std::vector<Num> powers;
   to.v.resize(step.count);
   to.e.resize(step.count);

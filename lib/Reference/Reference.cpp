@@ -296,6 +296,16 @@ static void gather(Sink &sink, ReferenceOutput &output) {
   }
 }
 
+/// Lets the factors of products enter as they are.
+static void makeExact(Program &program) {
+  for (Step &step : program.steps) {
+    for (Factor &factor : step.factors)
+      factor.roundedTerms.clear();
+    if (step.loop)
+      makeExact(step.loop->program);
+  }
+}
+
 /// One evaluation; without `rounds` the factors of products enter exactly.
 static llvm::Expected<ReferenceResult>
 evaluateOnce(KernelOp kernel, ArrayRef<HostTensor> ins, ArrayRef<int64_t> sizes,
@@ -308,9 +318,7 @@ evaluateOnce(KernelOp kernel, ArrayRef<HostTensor> ins, ArrayRef<int64_t> sizes,
     return programs.takeError();
   if (!rounds)
     for (Program &program : *programs)
-      for (Step &step : program.steps)
-        for (Factor &factor : step.factors)
-          factor.roundedTerms.clear();
+      makeExact(program);
   ReferenceResult result;
   std::vector<Sink> sinks;
   for (BlockArgument argument : kernel.getOutArgs()) {

@@ -16,7 +16,14 @@ AxesAnalysis::AxesAnalysis(Operation *op)
   firstIndex = kernel.getHeadBlock().getNumArguments() - count;
 }
 
+/// The loop over tiles that an argument belongs to, or null.
+static ForOp loopOf(BlockArgument argument) {
+  return dyn_cast<ForOp>(argument.getOwner()->getParentOp());
+}
+
 unsigned AxesAnalysis::numberOf(Value index) const {
+  if (ForOp loop = loopOf(cast<BlockArgument>(index)))
+    index = loop.getAxis();
   return cast<BlockArgument>(index).getArgNumber() - firstIndex;
 }
 
@@ -36,6 +43,46 @@ static ValueRange boundAxes(Operation *op) {
   return {};
 }
 
+/// What a loop carries has the axes of its start and its next, which may have
+/// those of all that is carried: the least that agree. Axes only grow, and
+/// there are finitely many.
+void AxesAnalysis::addLoop(ForOp loop) {
+  Axes bounds = of(loop.getLower());
+  bounds |= of(loop.getUpper());
+  SmallVector<Axes> carried;
+  for (Value start : loop.getStarts())
+    carried.emplace_back(of(start)) |= bounds;
+  llvm::DenseMap<Value, Axes> inside;
+  auto lookup = [&](Value value) -> const Axes & {
+    auto found = inside.find(value);
+    return found == inside.end() ? of(value) : found->second;
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    inside[loop.getTileIndex()] = setOf(loop.getAxis());
+    for (auto [argument, own] : llvm::zip_equal(loop.getCarried(), carried))
+      inside[argument] = own;
+    for (Operation &op : loop.getBody().front().without_terminator()) {
+      Axes own(count);
+      for (Value operand : op.getOperands())
+        own |= lookup(operand);
+      own.reset(setOf(boundAxes(&op)));
+      for (Value result : op.getResults())
+        inside[result] = own;
+    }
+    for (auto [own, next] : llvm::zip_equal(carried, loop.getNexts())) {
+      Axes grown = lookup(next);
+      grown.reset(setOf(loop.getAxis()));
+      changed |= grown.test(own);
+      own |= grown;
+    }
+  }
+  for (auto &[value, own] : inside)
+    axes.try_emplace(value, own);
+  for (auto [result, own] : llvm::zip_equal(loop.getResults(), carried))
+    axes.try_emplace(result, own);
+}
+
 const Axes &AxesAnalysis::of(Value value) {
   // Chains of operations are long (a mask of a thousand terms), so no
   // recursion: a value waits on the stack until its operands are known.
@@ -44,6 +91,20 @@ const Axes &AxesAnalysis::of(Value value) {
     Value top = stack.back();
     if (axes.contains(top)) {
       stack.pop_back();
+      continue;
+    }
+    auto loop = top.getDefiningOp<ForOp>();
+    // A value of a loop's body is found with the loop.
+    if (Operation *parent = top.getParentRegion()->getParentOp(); !loop)
+      loop = dyn_cast<ForOp>(parent);
+    if (loop) {
+      size_t waiting = stack.size();
+      loop.forEachUsed([&](Value used) {
+        if (!axes.contains(used))
+          stack.push_back(used);
+      });
+      if (stack.size() == waiting)
+        addLoop(loop);
       continue;
     }
     if (auto argument = dyn_cast<BlockArgument>(top)) {

@@ -97,3 +97,53 @@ attn.kernel @no_map sizes(%M) indices(%m < M) ins(%X: f32[M]) outs(%Y: f32[M])
 }
 
 // Rules: [L7.5]
+
+// -----
+
+// A loop over tiles is the only one around what it does. [L5.8]
+attn.kernel @other_loop sizes(%M, %N, %R) indices(%m < M, %n < N, %r < R) ins(%X: f32[M, N, R]) outs(%Y: f32[M]) {
+  attn.grid step() tile(%m) loop(%n, %r) whole() {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f32
+    %x = attn.read %X[%m, %n, %r] : tensor<?x?x?xf32>
+    %y = attn.for %t of %n from %c0 to %N by 16 carry(%sum = %zero) : f32 {
+      %z = arith.addf %sum, %x : f32
+      // expected-error @+1 {{expected a reduction within a loop over 'n' to be over that axis or one that stands whole in the tile, got 'r'}}
+      %s = attn.reduce sum %z over (%r) : f32
+      %u = attn.reduce sum %s over (%t) : f32
+      attn.next %u : f32
+    }
+    attn.write %y to %Y[%m] : f32, tensor<?xf32>
+  }
+}
+
+// -----
+
+// A program has one loop: its rows begin and end together. [L5.9]
+attn.kernel @row_bounds sizes(%M, %N) indices(%m < M, %n < N) ins(%X: f32[M, N]) outs(%Y: f32[M]) {
+  attn.grid step() tile(%m) loop(%n) whole() {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f32
+    // expected-error @+1 {{expected a loop's bounds to be the same for a whole tile, got some that depend on 'm'}}
+    %y = attn.for %t of %n from %c0 to %m by 16 carry(%sum = %zero) : f32 {
+      attn.next %sum : f32
+    }
+    attn.write %y to %Y[%m] : f32, tensor<?xf32>
+  }
+}
+
+// -----
+
+attn.kernel @carried_loop sizes(%M, %N) indices(%m < M, %n < N) ins(%X: f32[M, N]) outs(%Y: f32[M]) {
+  attn.grid step() tile() loop(%m, %n) whole() {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f32
+    %x = attn.read %X[%m, %n] : tensor<?x?xf32>
+    // expected-error @+1 {{expected what a loop over tiles carries not to depend on the loop axis 'm'}}
+    %y = attn.for %t of %n from %c0 to %N by 16 carry(%sum = %zero) : f32 {
+      %u = attn.reduce sum %x over (%t) : f32
+      attn.next %u : f32
+    }
+    attn.write %y to %Y[%m] : f32, tensor<?xf32>
+  }
+}

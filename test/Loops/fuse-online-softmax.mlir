@@ -23,7 +23,7 @@
 // CHECK: tile.dot %[[P]], %{{.*}} acc %[[OLD]] over ["n"]
 // CHECK-NOT: scf.for
 // CHECK: arith.divf %{{.*}}, %[[R]]#1
-// CHECK: arith.mulf %{{.*}}, %[[R]]#2
+// CHECK: arith.mulf %[[R]]#2
 // CHECK: tile.store
 // CHECK: tile.ref %[[R]]#0
 // CHECK: math.log %[[R]]#1

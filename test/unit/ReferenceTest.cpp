@@ -373,6 +373,71 @@ attn.kernel @k sizes(%N) indices(%n < N) ins(%X: f32[N])
 
 /// Against the definition, by the words that Random123 publishes for counter
 /// and key 0, and for a counter and key of ones.
+/// Loops over tiles are run as they are written: 1 .. 5 by two, each tile
+/// halving what is there, the last with one index; then from 1 to below 4.
+TEST(Reference, LoopsOverTiles) {
+  ParsedKernel kernel(R"mlir(
+attn.kernel @fading sizes(%M, %N) indices(%m < M, %n < N) ins(%X: f32[M, N])
+    outs(%Y: f32[M], %Z: f32[M], %C: i32[M]) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %zero = arith.constant 0.0 : f32
+  %half = arith.constant 0.5 : f32
+  %x = attn.read %X[%m, %n] : tensor<?x?xf32>
+  %y:2 = attn.for %t of %n from %c0 to %N by 2 carry(%sum = %zero, %count = %c0) : f32, index {
+    %less = arith.mulf %sum, %half : f32
+    %of_tile = attn.reduce sum %x over (%t) : f32
+    %next = arith.addf %less, %of_tile : f32
+    %more = arith.addi %count, %c1 : index
+    attn.next %next, %more : f32, index
+  }
+  %product = arith.mulf %x, %x : f32
+  %z = attn.for %t of %n from %c1 to %c4 by 2 carry(%sum = %zero) : f32 {
+    %less = arith.mulf %sum, %half : f32
+    %of_tile = attn.reduce sum %product over (%t) product f32 : f32
+    %next = arith.addf %less, %of_tile : f32
+    attn.next %next : f32
+  }
+  attn.write %y#0 to %Y[%m] : f32, tensor<?xf32>
+  attn.write %z to %Z[%m] : f32, tensor<?xf32>
+  attn.write %y#1 to %C[%m] : index, tensor<?xi32>
+})mlir");
+  HostTensor x = HostTensor::allocate(ElementType::F32, {2, 5});
+  for (int64_t i = 0; i < 10; ++i)
+    x.writeDouble(i, i < 5 ? i + 1 : 0);
+  ReferenceResult result = kernel.evaluate({x});
+  // ((1 + 2) / 2 + (3 + 4)) / 2 + 5; (4 + 9) / 2 + 16
+  EXPECT_EQ(result.outputs[0].values, (std::vector<double>{9.25, 0}));
+  EXPECT_EQ(result.outputs[1].values, (std::vector<double>{22.5, 0}));
+  EXPECT_EQ(result.outputs[2].values, (std::vector<double>{3, 3}));
+  EXPECT_GT(result.outputs[0].bounds[0], 0);
+  EXPECT_LT(result.outputs[0].bounds[0], 1e-5);
+}
+/// Bounds are one number at each point of the outer axes.
+TEST(Reference, LoopsWithBoundsUnderASum) {
+  ParsedKernel kernel(R"mlir(
+attn.kernel @rows sizes(%M, %N) indices(%m < M, %n < N) ins(%X: f32[M, N])
+    outs(%Z: f32[N]) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %x = attn.read %X[%m, %n] : tensor<?x?xf32>
+  %y = attn.for %t of %n from %c0 to %m by 2 carry(%sum = %zero) : f32 {
+    %of_tile = attn.reduce sum %x over (%t) : f32
+    %next = arith.addf %sum, %of_tile : f32
+    attn.next %next : f32
+  }
+  %weighted = arith.mulf %x, %y : f32
+  %z = attn.reduce sum %weighted over (%m) : f32
+  attn.write %z to %Z[%n] : f32, tensor<?xf32>
+})mlir");
+  HostTensor x = HostTensor::allocate(ElementType::F32, {2, 5});
+  auto result = evaluate(*kernel, {x}, {2, 5});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(llvm::toString(result.takeError()),
+            "a loop over tiles whose bounds depend on an axis that is reduced "
+            "over behind it is not evaluated");
+}
 TEST(Reference, RandomBits) {
   using Words = std::array<uint32_t, 4>;
   constexpr uint32_t ones = ~0u;

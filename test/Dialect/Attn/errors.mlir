@@ -192,3 +192,83 @@ func.func @random_indices(%seed: index, %i: index) -> i32 {
   %bits = attn.random %seed at [%i, %i, %i, %i, %i] : index -> i32
   return %bits : i32
 }
+
+// -----
+
+attn.kernel @tile_size sizes(%N) indices(%n < N) ins(%X: f32[N]) outs(%Y: f32[N]) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  // expected-error @below {{expected tiles of a positive size, got 0}}
+  %l = attn.for %tile of %n from %c0 to %N by 0 carry(%sum = %zero) : f32 {
+    attn.next %sum : f32
+  }
+}
+
+// -----
+
+attn.kernel @loop_axis sizes(%N) indices(%n < N) ins(%X: f32[N]) outs(%Y: f32[N]) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  // expected-error @below {{expected an index variable as axis}}
+  %l = attn.for %tile of %N from %c0 to %N by 8 carry(%sum = %zero) : f32 {
+    attn.next %sum : f32
+  }
+}
+
+// -----
+
+attn.kernel @nexts sizes(%N) indices(%n < N) ins(%X: f32[N]) outs(%Y: f32[N]) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  // expected-error @below {{expected its block to end with an attn.next of what is carried}}
+  %l = attn.for %tile of %n from %c0 to %N by 8 carry(%sum = %zero) : f32 {
+    attn.next %sum, %sum : f32, f32
+  }
+}
+
+// -----
+
+attn.kernel @nested sizes(%N) indices(%n < N) ins(%X: f32[N]) outs(%Y: f32[N]) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %l = attn.for %tile of %n from %c0 to %N by 8 carry(%sum = %zero) : f32 {
+    // expected-error @below {{expected to stand outside of loops over tiles}}
+    attn.write %sum to %Y[%n] : f32, tensor<?xf32>
+    attn.next %sum : f32
+  }
+}
+
+// -----
+
+attn.kernel @arguments sizes(%N) indices(%n < N) ins(%X: f32[N]) outs(%Y: f32[N]) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  // expected-error @below {{expected an index and what is carried as arguments of its block}}
+  %l = "attn.for"(%n, %c0, %N, %zero) <{size = 8 : i64}> ({
+  ^bb0(%tile: index):
+    "attn.next"(%zero) : (f32) -> ()
+  }) : (index, index, index, f32) -> f32
+}
+
+// -----
+
+attn.kernel @results sizes(%N) indices(%n < N) ins(%X: f32[N]) outs(%Y: f32[N]) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  // expected-error @below {{expected results of the types of the starts}}
+  %l = "attn.for"(%n, %c0, %N, %zero) <{size = 8 : i64}> ({
+  ^bb0(%tile: index, %x: f32):
+    "attn.next"(%x) : (f32) -> ()
+  }) : (index, index, index, f32) -> index
+}
+
+// -----
+
+attn.kernel @types sizes(%N) indices(%n < N) ins(%X: f32[N]) outs(%Y: f32[N]) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  // expected-error @below {{expected 1 types, got 2}}
+  %l = attn.for %tile of %n from %c0 to %N by 8 carry(%sum = %zero) : f32, f32 {
+    attn.next %sum : f32
+  }
+}

@@ -53,3 +53,20 @@ attn.kernel @sizes sizes(%B) indices(%b < B + 1) ins(%X: i32[B + 1]) outs(%Y: i3
     attn.write %y to %Y[%b] : index, tensor<?xi32>
   }
 }
+
+// CHECK-LABEL: attn.kernel @tiles
+// CHECK: %[[R:.*]]:2 = attn.for %tile of %n from %c0 to %N by 64 carry(%[[SUM:.*]] = %{{.*}}, %[[COUNT:.*]] = %c0) : f32, index {
+// CHECK: attn.reduce sum %{{.*}} over(%tile) : f32
+// CHECK: attn.next %{{.*}}, %[[COUNT]] : f32, index
+// CHECK: attn.write %[[R]]#0
+attn.kernel @tiles sizes(%M, %N) indices(%m < M, %n < N) ins(%X: f32[M, N]) outs(%Y: f32[M]) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %x = attn.read %X[%m, %n] : tensor<?x?xf32>
+  %r:2 = attn.for %t of %n from %c0 to %N by 64 carry(%sum = %zero, %count = %c0) : f32, index {
+    %of_tile = attn.reduce sum %x over (%t) : f32
+    %next = arith.addf %sum, %of_tile : f32
+    attn.next %next, %count : f32, index
+  }
+  attn.write %r#0 to %Y[%m] : f32, tensor<?xf32>
+}
