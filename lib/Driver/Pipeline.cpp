@@ -56,11 +56,6 @@ static constexpr llvm::StringRef kOnlyForCpu[] = {
     "tile-list-blocks",
 };
 
-/// What runs on request alone (--add-pass): not timed yet.
-static constexpr llvm::StringRef kOnRequest[] = {
-    "tile-descend-blocks",
-};
-
 llvm::ArrayRef<llvm::StringRef> optimizingPasses() { return kOptimizing; }
 
 bool PipelineOptions::isEnabled(llvm::StringRef flag) const {
