@@ -60,7 +60,7 @@ void Generator::chooseSwitches() {
     bool runs = defaults.isEnabled(pass);
     if (runs && chance(off))
       switches.disabledPasses.push_back(pass.str());
-    else if (!runs && chance(on))
+    else if (!runs && !isOnRequest(pass) && chance(on))
       switches.enabledPasses.push_back(pass.str());
   }
   switches.normalizeEachStep = chance(0.15);
