@@ -215,7 +215,7 @@ Value BlockTruth::ask(Formula formula, RankedTensorType type, bool otherwise) {
   switch (formula->kind) {
   case FormulaNode::False:
   case FormulaNode::True:
-    return fill(type, formula->isTrue());
+    return index.fill(type, formula->isTrue());
   case FormulaNode::And:
     return builder.createOrFold<arith::AndIOp>(
         index.getLoc(), ask(formula->lhs, type, otherwise),
@@ -228,22 +228,12 @@ Value BlockTruth::ask(Formula formula, RankedTensorType type, bool otherwise) {
     break;
   }
   if (!canAskElements(formula->atom, loop))
-    return fill(type, otherwise);
+    return index.fill(type, otherwise);
   Value elements = builder.createOrFold<tile::BroadcastOp>(
       index.getLoc(), type, copy(stripBroadcast(formula->atom)));
   return formula->negated ? builder.createOrFold<arith::XOrIOp>(
-                                index.getLoc(), elements, fill(type, 1))
+                                index.getLoc(), elements, index.fill(type, 1))
                           : elements;
-}
-
-Value BlockTruth::fill(RankedTensorType type, int64_t value) {
-  OpBuilder &builder = index.getBuilder();
-  Type element = type.getElementType();
-  Attribute number = element.isInteger(1)
-                         ? Attribute(builder.getBoolAttr(value != 0))
-                         : builder.getIntegerAttr(element, value);
-  return arith::ConstantOp::create(builder, index.getLoc(),
-                                   DenseElementsAttr::get(type, number));
 }
 
 /// Which elements of a tile of this type lie in rows and columns that count;
@@ -279,22 +269,8 @@ Value BlockTruth::getElementsThatCount(RankedTensorType type) {
 
 /// Over the elements that count of a tile for this block.
 Value BlockTruth::reduceElements(Value tile, attn::ReduceKind kind) {
-  OpBuilder &builder = index.getBuilder();
-  Location loc = index.getLoc();
-  auto type = cast<RankedTensorType>(tile.getType());
-  // Elements that do not count take a value that any may have, so that the
-  // result's range is still that of the elements.
-  StaticRange range = getStaticRange(tile);
-  int64_t neutral = kind == attn::ReduceKind::Max ? range.lo
-                    : kind == attn::ReduceKind::Min
-                        ? range.hi
-                        : kind == attn::ReduceKind::All;
-  if (Value counts = getElementsThatCount(type))
-    tile = arith::SelectOp::create(builder, loc, counts, tile,
-                                   fill(type, neutral));
-  SmallVector<Attribute> axes(tile::getAxes(type));
-  return tile::ReduceOp::create(builder, loc, type.getElementType(), kind, tile,
-                                builder.getArrayAttr(axes));
+  Value counts = getElementsThatCount(cast<RankedTensorType>(tile.getType()));
+  return reduceWhere(index, counts, tile, kind);
 }
 
 Value BlockTruth::reduce(Value tile, attn::ReduceKind kind) {

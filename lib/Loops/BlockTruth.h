@@ -78,7 +78,6 @@ private:
   mlir::Value getElementsThatCount(mlir::RankedTensorType type);
   mlir::RankedTensorType getType(Formula formula);
   mlir::Value ask(Formula formula, mlir::RankedTensorType type, bool otherwise);
-  mlir::Value fill(mlir::RankedTensorType type, int64_t value);
 
   IndexBuilder &index;
   IntervalSets &sets;

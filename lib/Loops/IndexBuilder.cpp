@@ -21,6 +21,15 @@ Value IndexBuilder::boolean(bool value) {
   return arith::ConstantIntOp::create(builder, loc, value, 1);
 }
 
+Value IndexBuilder::fill(RankedTensorType type, int64_t value) {
+  Type element = type.getElementType();
+  Attribute number = element.isInteger(1)
+                         ? Attribute(builder.getBoolAttr(value != 0))
+                         : builder.getIntegerAttr(element, value);
+  return arith::ConstantOp::create(builder, loc,
+                                   DenseElementsAttr::get(type, number));
+}
+
 Value IndexBuilder::add(Value a, Value b) {
   return builder.createOrFold<arith::AddIOp>(loc, a, b);
 }

@@ -20,6 +20,8 @@ public:
 
   mlir::Value constant(int64_t value);
   mlir::Value boolean(bool value);
+  /// A tile of integers or booleans that are all `value`.
+  mlir::Value fill(mlir::RankedTensorType type, int64_t value);
   mlir::Value add(mlir::Value a, mlir::Value b);
   mlir::Value add(mlir::Value a, int64_t b);
   mlir::Value subtract(mlir::Value a, mlir::Value b);

@@ -127,6 +127,11 @@ private:
   mlir::Value current;
 };
 
+/// A tile's reduction to a scalar over the elements that `counts` (null: all of
+/// them) says, where `index` stands.
+mlir::Value reduceWhere(IndexBuilder &index, mlir::Value counts,
+                        mlir::Value tile, attn::ReduceKind kind);
+
 } // namespace attentile
 
 #endif

@@ -71,23 +71,24 @@ Value IntervalSets::getRowsThatCount(RankedTensorType type) {
 
 Value IntervalSets::reduceRows(Value tile, attn::ReduceKind kind) {
   tile = hoist(tile);
+  Value counts = getRowsThatCount(cast<RankedTensorType>(tile.getType()));
+  return reduceWhere(index, counts, tile, kind);
+}
+
+Value reduceWhere(IndexBuilder &index, Value counts, Value tile,
+                  attn::ReduceKind kind) {
   OpBuilder &builder = index.getBuilder();
   Location loc = index.getLoc();
   auto type = cast<RankedTensorType>(tile.getType());
-  // Rows that do not count take a value that any element may have, so that the
+  // Elements that do not count take a value that any may have, so that the
   // result's range is still that of the elements.
   StaticRange range = getStaticRange(tile);
   int64_t neutral = kind == attn::ReduceKind::Max ? range.lo
                     : kind == attn::ReduceKind::Min
                         ? range.hi
                         : kind == attn::ReduceKind::All;
-  if (Value counts = getRowsThatCount(type)) {
-    Type element = type.getElementType();
-    auto fill = DenseElementsAttr::get(
-        type, element.isInteger(1)
-                  ? Attribute(builder.getBoolAttr(neutral != 0))
-                  : builder.getIntegerAttr(element, neutral));
-    Value rest = arith::ConstantOp::create(builder, loc, fill);
+  if (counts) {
+    Value rest = index.fill(type, neutral);
     tile = arith::SelectOp::create(builder, loc, counts, tile, rest);
   }
   SmallVector<Attribute> axes(tile::getAxes(type));
