@@ -144,44 +144,41 @@ struct Evaluator::LoopState {
   std::vector<Array> carried;
 };
 
+/// An array whose values, bounds and the like are copied from another's.
+template <typename Copy> static Array copied(const Array &from, Copy copy) {
+  Array to;
+  auto each = [&](const auto &source, auto &target) {
+    if (!source.empty())
+      copy(source, target);
+  };
+  each(from.v, to.v);
+  each(from.e, to.e);
+  each(from.w, to.w);
+  each(from.i, to.i);
+  to.valid = true;
+  return to;
+}
+
 /// `from` seen through `offsets`, `count` elements.
 static Array repeat(const Array &from, const Offsets &offsets, int64_t count) {
-  Array to;
-  auto copy = [&](const auto &source, auto &target) {
-    if (source.empty())
-      return;
+  return copied(from, [&](const auto &source, auto &target) {
     target.resize(count);
     for (int64_t i = 0; i < count; ++i)
       target[i] = source[offsets[i]];
-  };
-  copy(from.v, to.v);
-  copy(from.e, to.e);
-  copy(from.w, to.w);
-  copy(from.i, to.i);
-  to.valid = true;
-  return to;
+  });
 }
 
 /// A tile's part of an array: indices from `first` on, 0 behind the axis's end.
 static Array part(const Array &from, const LoopBody::Outside &outside,
                   int64_t first, int64_t size) {
-  Array to;
   int64_t count = std::clamp<int64_t>(outside.extent - first, 0, size);
-  auto copy = [&](const auto &source, auto &target) {
-    if (source.empty())
-      return;
+  return copied(from, [&](const auto &source, auto &target) {
     target.resize(outside.before * size * outside.behind);
     for (int64_t i = 0; i < outside.before && count > 0; ++i)
       std::copy_n(
           source.begin() + (i * outside.extent + first) * outside.behind,
           count * outside.behind, target.begin() + i * size * outside.behind);
-  };
-  copy(from.v, to.v);
-  copy(from.e, to.e);
-  copy(from.w, to.w);
-  copy(from.i, to.i);
-  to.valid = true;
-  return to;
+  });
 }
 
 const Array &Evaluator::resultOf(const Step &step) const {
