@@ -186,6 +186,25 @@ TEST(Bounds, OneOutlierIsNoNorm) {
   }
 }
 
+/// A GPU takes subnormal terms as 0, however many there are.
+TEST(Bounds, SumsOfSubnormals) {
+  ParsedKernel kernel(R"mlir(
+attn.kernel @k sizes(%M, %N) indices(%m < M, %n < N)
+    ins(%X: f32[M, N]) outs(%A: f32[M]) {
+  %x = attn.read %X[%m, %n] : tensor<?x?xf32>
+  %a = attn.reduce sum %x over (%n) : f32
+  attn.write %a to %A[%m] : f32, tensor<?xf32>
+})mlir");
+  HostTensor x = HostTensor::allocate(ElementType::F32, {2, 100});
+  for (int64_t n = 0; n < 100; ++n) {
+    x.set({0, n}, 1e-39);
+    x.set({1, n}, 1e-20);
+  }
+  ReferenceResult result = kernel.evaluate({x});
+  EXPECT_GE(result.outputs[0].bounds[0], 1e-37);
+  EXPECT_LT(result.outputs[0].bounds[1], 1e-23);
+}
+
 TEST(Bounds, FailuresArePrinted) {
   ReferenceOutput reference{"O",
                             ElementType::F32,

@@ -241,25 +241,6 @@ attn.kernel @k sizes(%M, %N) indices(%m < M, %n < N)
   EXPECT_FALSE(a.isExcluded(2));
 }
 
-/// A GPU takes subnormal terms as 0, however many there are.
-TEST(Reference, SumsOfSubnormals) {
-  ParsedKernel kernel(R"mlir(
-attn.kernel @k sizes(%M, %N) indices(%m < M, %n < N)
-    ins(%X: f32[M, N]) outs(%A: f32[M]) {
-  %x = attn.read %X[%m, %n] : tensor<?x?xf32>
-  %a = attn.reduce sum %x over (%n) : f32
-  attn.write %a to %A[%m] : f32, tensor<?xf32>
-})mlir");
-  HostTensor x = HostTensor::allocate(ElementType::F32, {2, 100});
-  for (int64_t n = 0; n < 100; ++n) {
-    x.set({0, n}, 1e-39);
-    x.set({1, n}, 1e-20);
-  }
-  ReferenceResult result = kernel.evaluate({x});
-  EXPECT_GE(result.outputs[0].bounds[0], 1e-37);
-  EXPECT_LT(result.outputs[0].bounds[1], 1e-23);
-}
-
 /// Reads outside are 0; integers divide toward minus infinity, by 0 to 0; a
 /// sum over an axis that the operand lacks multiplies by its extent.
 TEST(Reference, IntegersAndReadsOutside) {
@@ -371,8 +352,6 @@ attn.kernel @k sizes(%N) indices(%n < N) ins(%X: f32[N])
   EXPECT_EQ(w.bounds[1], 0);
 }
 
-/// Against the definition, by the words that Random123 publishes for counter
-/// and key 0, and for a counter and key of ones.
 /// Loops over tiles are run as they are written: 1 .. 5 by two, each tile
 /// halving what is there, the last with one index; then from 1 to below 4.
 TEST(Reference, LoopsOverTiles) {
@@ -438,6 +417,8 @@ attn.kernel @rows sizes(%M, %N) indices(%m < M, %n < N) ins(%X: f32[M, N])
             "a loop over tiles whose bounds depend on an axis that is reduced "
             "over behind it is not evaluated");
 }
+/// Against the definition, by the words that Random123 publishes for counter
+/// and key 0, and for a counter and key of ones.
 TEST(Reference, RandomBits) {
   using Words = std::array<uint32_t, 4>;
   constexpr uint32_t ones = ~0u;
