@@ -7,6 +7,7 @@
 
 #include "Remarks.h"
 #include "mlir/IR/Location.h"
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/WithColor.h"

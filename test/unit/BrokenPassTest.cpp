@@ -13,6 +13,7 @@
 #include "Tile/Tile.h"
 #include "attentile/Check.h"
 #include "attentile/PipelineRunner.h"
+#include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/MemoryBuffer.h"
