@@ -32,10 +32,11 @@ TOLERANCE = 0.2
 # A head size for each row of lib/Loops/GpuTileTable.cpp, which 02-causal is compiled with.
 ROWS = [("bf16", 64), ("bf16", 128), ("bf16", 256), ("bf16", 512), ("f32", 64), ("f32", 128), ("f32", 256)]
 
-# Example (and type, head size, target or part of the message, where not all) and why it fails.
+# Example (and type, head size, target or part of the kernel's name or of the message, where not all) and why it fails.
 KNOWN = [
     ({"example": "17-rotary"}, "a whole tile's cosines and sines are loaded before the first is used"),
     ({"example": "07-column-sums", "says": "predicted"}, "its second grid takes 1.8 to 2.2 times what is alive"),
+    ({"kernel": "_blocks", "says": "registers, got"}, "what lists blocks holds no products, for which the model was made"),
     ({"example": "21-explicit-tiles", "says": "predicted"}, "with the tiles that it writes a fifth of what is predicted is free"),
 ]
 
@@ -69,13 +70,13 @@ def binding(example, kind, head):
     return ",".join(f"{name}={value}" for name, value in (names | {"T": kind}).items())
 
 
-def known(case, text):
+def known(case, kernel, text):
     """The number of the reason for which this is known to fail, or None."""
     example, kind, target, head = case
     facts = {"example": example.stem, "type": kind, "target": target, "head": head}
     for number, (conditions, _) in enumerate(KNOWN):
-        if all(facts[name] == value for name, value in conditions.items() if name != "says") and (
-                conditions.get("says", "") in text):
+        if all(facts[name] == value for name, value in conditions.items() if name in facts) and (
+                conditions.get("says", "") in text and conditions.get("kernel", "") in kernel):
             return number
     return None
 
@@ -125,7 +126,7 @@ class Report:
         self.cases += 1
         news = []
         for kernel, text in found:
-            entry = known(case, text)
+            entry = known(case, kernel, text)
             if entry is None:
                 news.append((kernel, text))
             else:

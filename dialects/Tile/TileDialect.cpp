@@ -93,6 +93,9 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
   if (name == getWarpsAttrHelper().getName())
     return onKernel(isa<WarpsAttr>(value), "#tile.warps<...>");
   // These stay with a kernel through the levels below.
+  if (name == "tile.block_list")
+    return verify(op->getName().stripDialect() == "kernel", "a kernel",
+                  isa<UnitAttr>(value), "a unit");
   if (name == "tile.common_bytes") {
     auto bytes = dyn_cast<IntegerAttr>(value);
     return verify(op->getName().stripDialect() == "kernel", "a kernel",

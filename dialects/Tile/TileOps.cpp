@@ -248,16 +248,20 @@ Value getBlockStart(scf::ForOp loop) {
   Value entry = loop.getInductionVar();
   if (!loop->hasAttr("tile.from_list"))
     return entry;
-  // The entry, as an index, times the size of a block.
+  // The entry, as an index within its bounds, times the size of a block.
   for (Operation *user : entry.getUsers()) {
     auto load = dyn_cast<LoadOp>(user);
     if (!load || load.getIndices().back() != entry || isTile(load.getType()))
       continue;
-    for (Operation *cast : load->getUsers())
-      if (isa<arith::IndexCastOp>(cast))
-        for (Operation *start : cast->getUsers())
-          if (isa<arith::MulIOp>(start) && start->getParentOp() == loop)
-            return start->getResult(0);
+    Operation *op = load;
+    while (op && !isa<arith::MulIOp>(op))
+      op = op->hasOneUse() &&
+                   isa<arith::IndexCastOp, arith::MaxSIOp, arith::MinSIOp,
+                       arith::MulIOp>(*op->user_begin())
+               ? *op->user_begin()
+               : nullptr;
+    if (op)
+      return op->getResult(0);
   }
   return {};
 }

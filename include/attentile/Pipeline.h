@@ -60,9 +60,6 @@ struct PipelineOptions {
 /// The flags of the passes that can be switched off, in run order.
 llvm::ArrayRef<llvm::StringRef> optimizingPasses();
 
-/// Whether an optimizing pass runs only where --add-pass names it.
-bool isOnRequest(llvm::StringRef flag);
-
 /// From the formula to tile loops: everything from the module that the front
 /// end emits (attn.kernel) to one that native code is made of (tile.program).
 void buildTilePipeline(mlir::OpPassManager &pm, const PipelineOptions &options);

@@ -51,21 +51,15 @@ static constexpr llvm::StringRef kOnlyForGpu[] = {
     "tile-order-programs",
 };
 
-/// What runs on request alone (--add-pass): lists are wrong yet for some loops
-/// that are not fused, and no GPU has them (docs/roadmap.md).
-static constexpr llvm::StringRef kOnRequest[] = {
-    "tile-list-blocks",
-};
+/// On a GPU programs judge so many blocks each for a list: few, since each
+/// takes its time and there are many processors, but not one, since what they
+/// load of the rows is shared.
+static constexpr unsigned kBlocksJudgedAtOnce = 8;
 
 llvm::ArrayRef<llvm::StringRef> optimizingPasses() { return kOptimizing; }
 
-bool isOnRequest(llvm::StringRef flag) {
-  return llvm::is_contained(kOnRequest, flag);
-}
-
 bool PipelineOptions::isEnabled(llvm::StringRef flag) const {
-  bool isDefault = !isOnRequest(flag) &&
-                   (forGpu || !llvm::is_contained(kOnlyForGpu, flag));
+  bool isDefault = forGpu || !llvm::is_contained(kOnlyForGpu, flag);
   return !llvm::is_contained(disabledPasses, flag) &&
          (isDefault || llvm::is_contained(enabledPasses, flag));
 }
@@ -76,7 +70,7 @@ PipelineOptions PipelineOptions::upTo(llvm::StringRef flag) const {
   for (llvm::StringRef pass : kOptimizing) {
     if (behind)
       result.disabledPasses.push_back(pass.str());
-    else if (!isOnRequest(pass) || pass == flag)
+    else
       result.enabledPasses.push_back(pass.str());
     behind |= pass == flag;
   }
@@ -87,8 +81,9 @@ PipelineOptions PipelineOptions::forAnyStrides() const {
   PipelineOptions result = *this;
   result.byElement = true;
   result.programPerHead = result.splitReduced = false;
-  for (const char *flag : {"tile-peel-tails", "tile-guard-softmax",
-                           "tile-order-programs", "tile-descend-blocks"})
+  for (const char *flag :
+       {"tile-list-blocks", "tile-peel-tails", "tile-guard-softmax",
+        "tile-order-programs", "tile-descend-blocks"})
     result.disabledPasses.push_back(flag);
   return result;
 }
@@ -137,7 +132,9 @@ static void buildLoopStage(OpPassManager &pm, const PipelineOptions &options) {
   }
   // What has no list keeps bounds.
   if (options.isEnabled("tile-list-blocks")) {
-    pm.addPass(createTileListBlocks());
+    TileListBlocksOptions lists;
+    lists.blocksAtOnce = options.forGpu ? kBlocksJudgedAtOnce : 0;
+    pm.addPass(createTileListBlocks(lists));
     simplify(pm, options);
   }
   if (options.isEnabled("tile-skip-masked-blocks")) {

@@ -28,8 +28,11 @@ class BlockList {
 public:
   /// Makes a kernel before that of `loop` which writes the list for it. Nothing
   /// if an extent is no expression of the program's sizes.
+  /// With `blocksAtOnce`, two kernels: programs that judge so many blocks each,
+  /// then one that puts what they found in order.
   static std::optional<BlockList> create(mlir::scf::ForOp loop,
-                                         llvm::ArrayRef<RowAxis> rows);
+                                         llvm::ArrayRef<RowAxis> rows,
+                                         int64_t blocksAtOnce);
 
   /// The places of the program's first entry, of its first partial block, and
   /// behind its last, before the kernel's loop.

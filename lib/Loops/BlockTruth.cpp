@@ -71,8 +71,6 @@ Truth BlockTruth::getCondition(Value condition) {
     Value known = index.boolean(!constant->isZero());
     return {known, known};
   }
-  if (!canAskElements(condition, loop))
-    return getUnknown();
   if (Value uniform = copyUniform(condition))
     return {uniform, uniform};
   Operation *op = condition.getDefiningOp();
@@ -145,37 +143,40 @@ Truth BlockTruth::getComparison(arith::CmpIOp compare) {
 //===----------------------------------------------------------------------===//
 
 bool canAskElements(Value condition, scf::ForOp loop) {
+  auto kernel = loop->getParentOfType<tile::KernelOp>();
   llvm::DenseSet<Value> seen;
   SmallVector<Value> open = {condition};
   while (!open.empty()) {
     Value value = open.pop_back_val();
-    if (loop.isDefinedOutsideOfLoop(value) || value == loop.getInductionVar() ||
+    Operation *parent = value.getParentBlock()->getParentOp();
+    if (value == loop.getInductionVar() || !kernel->isAncestor(parent) ||
         !seen.insert(value).second)
       continue;
     Operation *op = value.getDefiningOp();
-    if (!op || op->getBlock() != loop.getBody() || op->getNumRegions() != 0 ||
-        !isPure(op))
+    if (!op && parent == kernel)
+      continue; // a coordinate
+    if (!op || (parent != loop && parent != kernel) ||
+        op->getNumRegions() != 0 || !isPure(op))
       return false;
     llvm::append_range(open, op->getOperands());
   }
   return isMadeOfIntegers(condition);
 }
 
-bool BlockTruth::canAsk(Formula formula) {
-  return Formulas::anyAtom(
-      formula, [&](Value atom) { return canAskElements(atom, loop); });
-}
-
 Value BlockTruth::askAny(Formula formula) {
   RankedTensorType type = getType(formula);
-  Value elements = ask(formula, type, /*otherwise=*/true);
-  return reduceElements(elements, attn::ReduceKind::Any);
+  if (type.getRank() == 0)
+    return get(formula).can; // numbers alone are known
+  auto elements = [&](Value atom) { return copy(atom); };
+  return reduceElements(ask(formula, type, elements), attn::ReduceKind::Any);
 }
 
 Value BlockTruth::askAll(Formula formula) {
   RankedTensorType type = getType(formula);
-  Value elements = ask(formula, type, /*otherwise=*/false);
-  return reduceElements(elements, attn::ReduceKind::All);
+  if (type.getRank() == 0)
+    return get(formula).sure;
+  auto elements = [&](Value atom) { return copy(atom); };
+  return reduceElements(ask(formula, type, elements), attn::ReduceKind::All);
 }
 
 /// The tile of all axes that the formula's conditions have.
@@ -183,8 +184,7 @@ RankedTensorType BlockTruth::getType(Formula formula) {
   llvm::MapVector<StringAttr, int64_t> found;
   Formulas::anyAtom(formula, [&](Value atom) {
     atom = stripBroadcast(atom);
-    if (auto type = dyn_cast<RankedTensorType>(atom.getType());
-        type && canAskElements(atom, loop))
+    if (auto type = dyn_cast<RankedTensorType>(atom.getType()))
       for (auto [axis, extent] :
            llvm::zip_equal(tile::getAxes(type), type.getShape()))
         found.insert({axis, extent});
@@ -208,32 +208,46 @@ RankedTensorType BlockTruth::getType(Formula formula) {
   return tile::getTileType(index.getBuilder().getI1Type(), names, sizes);
 }
 
-/// The formula of each element; conditions that cannot be asked hold or fail as
-/// `otherwise` says.
-Value BlockTruth::ask(Formula formula, RankedTensorType type, bool otherwise) {
+/// The formula of each element.
+Value BlockTruth::ask(Formula formula, RankedTensorType type,
+                      function_ref<Value(Value)> getElements) {
   OpBuilder &builder = index.getBuilder();
+  Location loc = index.getLoc();
   switch (formula->kind) {
   case FormulaNode::False:
   case FormulaNode::True:
     return index.fill(type, formula->isTrue());
   case FormulaNode::And:
-    return builder.createOrFold<arith::AndIOp>(
-        index.getLoc(), ask(formula->lhs, type, otherwise),
-        ask(formula->rhs, type, otherwise));
-  case FormulaNode::Or:
-    return builder.createOrFold<arith::OrIOp>(
-        index.getLoc(), ask(formula->lhs, type, otherwise),
-        ask(formula->rhs, type, otherwise));
+  case FormulaNode::Or: {
+    Value a = ask(formula->lhs, type, getElements);
+    Value b = ask(formula->rhs, type, getElements);
+    if (!a || !b)
+      return {};
+    return formula->kind == FormulaNode::And ? index.logicalAnd(a, b)
+                                             : index.logicalOr(a, b);
+  }
   case FormulaNode::Atom:
     break;
   }
-  if (!canAskElements(formula->atom, loop))
-    return index.fill(type, otherwise);
-  Value elements = builder.createOrFold<tile::BroadcastOp>(
-      index.getLoc(), type, copy(stripBroadcast(formula->atom)));
+  Value elements = getElements(stripBroadcast(formula->atom));
+  if (!elements)
+    return {};
+  elements = builder.createOrFold<tile::BroadcastOp>(loc, type, elements);
   return formula->negated ? builder.createOrFold<arith::XOrIOp>(
-                                index.getLoc(), elements, index.fill(type, 1))
+                                loc, elements, index.fill(type, 1))
                           : elements;
+}
+
+std::optional<Truth> BlockTruth::getOfRow(Formula formula, Row row) {
+  auto axis = loop->getAttrOfType<StringAttr>("tile.axis");
+  RankedTensorType type =
+      tile::getTileType(index.getBuilder().getI1Type(), {axis}, {size});
+  Value elements =
+      ask(formula, type, [&](Value atom) { return copyOfRow(atom, row); });
+  if (!elements)
+    return std::nullopt;
+  return Truth{reduceElements(elements, attn::ReduceKind::Any),
+               reduceElements(elements, attn::ReduceKind::All)};
 }
 
 /// Which elements of a tile of this type lie in rows and columns that count;

@@ -15,7 +15,8 @@
 //                       surely   all four equal
 //
 // Where that leaves it open (what two conditions together exclude, a remainder
-// that wraps), the elements are asked, one by one.
+// that wraps), the elements are asked, one by one: those of the first and last
+// row, which mostly settle it, then all.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ATTENTILE_LOOPS_BLOCKTRUTH_H
@@ -32,7 +33,8 @@ struct Truth {
   mlir::Value can, sure;
 };
 
-/// Evaluates formulas over conditions of `loop`'s body for one block.
+/// Evaluates formulas over conditions of `loop`'s body for one block. Each can
+/// be asked before the loop.
 class BlockTruth {
 public:
   /// Emits into `index`'s place; what no block changes, where `sets` does. The
@@ -44,10 +46,12 @@ public:
   /// By intervals.
   Truth get(Formula formula);
 
-  /// Whether the elements can be asked for some condition of the formula.
-  bool canAsk(Formula formula);
-  /// Whether the formula may hold for an element, or holds for all, by asking
-  /// each. What cannot be asked may hold, or fail, anywhere.
+  /// The same of one row alone, the tile's first or its last that counts: can
+  /// says whether it holds for an element there. Nothing if a condition cannot
+  /// be taken apart into rows.
+  enum class Row { First, Last };
+  std::optional<Truth> getOfRow(Formula formula, Row row);
+  /// Whether the formula holds for an element, or for all, by asking each.
   mlir::Value askAny(Formula formula);
   mlir::Value askAll(Formula formula);
 
@@ -77,7 +81,10 @@ private:
   mlir::Value reduceElements(mlir::Value tile, attn::ReduceKind kind);
   mlir::Value getElementsThatCount(mlir::RankedTensorType type);
   mlir::RankedTensorType getType(Formula formula);
-  mlir::Value ask(Formula formula, mlir::RankedTensorType type, bool otherwise);
+  mlir::Value copyOfRow(mlir::Value value, Row row);
+  mlir::Value computeOfRow(mlir::Operation *op, Row row);
+  mlir::Value ask(Formula formula, mlir::RankedTensorType type,
+                  llvm::function_ref<mlir::Value(mlir::Value)> getElements);
 
   IndexBuilder &index;
   IntervalSets &sets;
@@ -88,10 +95,12 @@ private:
   mlir::IRMapping copies;
   llvm::DenseMap<mlir::Value, Range> ranges;
   llvm::DenseMap<mlir::Value, mlir::Value> uniform;
+  llvm::DenseMap<mlir::Value, mlir::Value> ofRow[2];
 };
 
-/// Whether a condition can be evaluated element by element before its loop: it
-/// is made of integers and of nothing that the loop carries.
+/// Whether a condition can be evaluated element by element before its loop, and
+/// in another kernel: it is made of integers and of nothing that a loop carries
+/// or leaves.
 bool canAskElements(mlir::Value condition, mlir::scf::ForOp loop);
 
 } // namespace attentile

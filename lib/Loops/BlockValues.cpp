@@ -119,6 +119,74 @@ Value BlockTruth::computeUniform(Value value) {
 }
 
 //===----------------------------------------------------------------------===//
+// One row
+//===----------------------------------------------------------------------===//
+
+/// A value in one row of the tile: a scalar, or a tile of the loop's axis; null
+/// where that is not computed element by element.
+Value BlockTruth::copyOfRow(Value value, Row row) {
+  value = stripBroadcast(value);
+  if (!isa<ShapedType>(value.getType()))
+    return copy(value);
+  auto [known, isNew] = ofRow[unsigned(row)].try_emplace(value);
+  if (!isNew)
+    return known->second;
+  Value result;
+  auto axis = loop->getAttrOfType<StringAttr>("tile.axis");
+  auto indices = value.getDefiningOp<tile::IndexOp>();
+  if (Value number = copyUniform(value))
+    result = number;
+  else if (indices && tile::getAxes(indices.getType())[0] == axis)
+    result = copy(value);
+  else if (indices && sets.isInvariant(value))
+    result =
+        row == Row::First ? sets.getRange(value).lo : sets.getRange(value).hi;
+  else if (Operation *op = value.getDefiningOp(); op && !indices)
+    result = computeOfRow(op, row);
+  ofRow[unsigned(row)][value] = result;
+  return result;
+}
+
+Value BlockTruth::computeOfRow(Operation *op, Row row) {
+  OpBuilder &builder = index.getBuilder();
+  if (op->getNumRegions() != 0 || op->getNumResults() != 1)
+    return {};
+  auto load = dyn_cast<tile::LoadOp>(op);
+  if (!load && !op->hasTrait<OpTrait::Elementwise>() &&
+      op->getDialect()->getNamespace() != "arith")
+    return {};
+  SmallVector<Value> operands;
+  bool isTile = false;
+  for (Value operand : op->getOperands()) {
+    if (load && operand == load.getTensor()) {
+      operands.push_back(operand);
+      continue;
+    }
+    Value part = copyOfRow(operand, row);
+    if (!part)
+      return {};
+    isTile |= isa<ShapedType>(part.getType());
+    operands.push_back(part);
+  }
+  Type type = tile::getElementType(op->getResult(0).getType());
+  if (isTile)
+    type = tile::getTileType(
+        type, {loop->getAttrOfType<StringAttr>("tile.axis")}, {size});
+  // All operands of the rest have one shape.
+  if (isTile && !load)
+    for (Value &operand : operands)
+      operand = builder.createOrFold<tile::BroadcastOp>(
+          index.getLoc(),
+          tile::withElementType(cast<RankedTensorType>(type),
+                                tile::getElementType(operand.getType())),
+          operand);
+  OperationState state(op->getLoc(), op->getName(), operands, {type},
+                       op->getDiscardableAttrDictionary().getValue());
+  state.propertiesAttr = op->getPropertiesAsAttribute();
+  return builder.create(state)->getResult(0);
+}
+
+//===----------------------------------------------------------------------===//
 // Ranges
 //===----------------------------------------------------------------------===//
 

@@ -23,8 +23,8 @@ Formula Formulas::get(FormulaNode::Kind kind, Value atom, bool negated,
   std::unique_ptr<FormulaNode> &node =
       nodes[{kind, atom.getAsOpaquePointer(), negated, lhs, rhs}];
   if (!node)
-    node.reset(new FormulaNode{kind, atom, negated, lhs, rhs,
-                               unsigned(nodes.size())});
+    node.reset(
+        new FormulaNode{kind, atom, negated, lhs, rhs, unsigned(nodes.size())});
   return node.get();
 }
 
@@ -106,6 +106,39 @@ Formula Formulas::getSelect(Formula condition, Formula a, Formula b,
     return a;
   Formula result = getOr(getAnd(condition, a), getAnd(getNot(condition), b));
   return consensus ? getOr(result, getAnd(a, b)) : result;
+}
+
+Formula Formulas::getWhere(Formula formula, Value atom, bool value) {
+  switch (formula->kind) {
+  case FormulaNode::False:
+  case FormulaNode::True:
+    return formula;
+  case FormulaNode::Atom:
+    return formula->atom == atom ? get(value != formula->negated) : formula;
+  case FormulaNode::And:
+  case FormulaNode::Or:
+    break;
+  }
+  Formula lhs = getWhere(formula->lhs, atom, value);
+  Formula rhs = getWhere(formula->rhs, atom, value);
+  return formula->kind == FormulaNode::And ? getAnd(lhs, rhs) : getOr(lhs, rhs);
+}
+
+Formula Formulas::getWithout(Formula formula, function_ref<bool(Value)> test,
+                             bool always) {
+  while (true) {
+    Value found;
+    anyAtom(formula, [&](Value atom) {
+      if (test(atom))
+        found = atom;
+      return bool(found);
+    });
+    if (!found)
+      return formula;
+    Formula yes = getWhere(formula, found, true);
+    Formula no = getWhere(formula, found, false);
+    formula = always ? getAnd(yes, no) : getOr(yes, no);
+  }
 }
 
 bool Formulas::anyAtom(Formula formula, function_ref<bool(Value)> test) {

@@ -45,6 +45,13 @@ public:
   /// tighter where nothing is known of the condition.
   Formula getSelect(Formula condition, Formula a, Formula b, bool consensus);
 
+  /// The formula where an atom is what `value` says.
+  Formula getWhere(Formula formula, mlir::Value atom, bool value);
+  /// Without the atoms that satisfy `test`: where it holds for some values of
+  /// theirs or, with `always`, for all of them.
+  Formula getWithout(Formula formula,
+                     llvm::function_ref<bool(mlir::Value)> test, bool always);
+
   /// Whether an atom of the formula satisfies `test`.
   static bool anyAtom(Formula formula,
                       llvm::function_ref<bool(mlir::Value)> test);

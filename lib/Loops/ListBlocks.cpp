@@ -35,8 +35,7 @@ using namespace mlir;
 namespace attentile {
 namespace {
 
-/// Whether the loop's blocks have a closed form, as far as elements can be
-/// asked whether they are needed.
+/// Whether the loop's blocks have a closed form.
 bool isClosed(MaskedLoop &masked, scf::ForOp loop, ArrayRef<RowAxis> rows) {
   OpBuilder builder(loop);
   IndexBuilder index(builder, loop.getLoc());
@@ -44,10 +43,7 @@ bool isClosed(MaskedLoop &masked, scf::ForOp loop, ArrayRef<RowAxis> rows) {
   IntervalSet possible = sets.get(masked.getNeeded(), Side::Possible);
   if (masked.getFull())
     sets.get(masked.getFull(), Side::Certain);
-  return possible.size() <= kMaxIntervals &&
-         llvm::none_of(sets.getOpenConditions(), [&](Value condition) {
-           return canAskElements(condition, loop);
-         });
+  return possible.size() <= kMaxIntervals && sets.getOpenConditions().empty();
 }
 
 /// A copy of `loop` over the list's entries from one place to another.
@@ -73,7 +69,7 @@ scf::ForOp runOverList(IndexBuilder &index, scf::ForOp loop, BlockList &list,
 }
 
 void listBlocks(tile::KernelOp kernel, scf::ForOp loop,
-                ArrayRef<RowAxis> allRows) {
+                ArrayRef<RowAxis> allRows, int64_t blocksAtOnce) {
   auto getOptions = [&](StringRef name) {
     return remark::RemarkOpts::name(name)
         .category(DEBUG_TYPE)
@@ -82,9 +78,14 @@ void listBlocks(tile::KernelOp kernel, scf::ForOp loop,
   MaskedLoop masked(loop);
   SmallVector<RowAxis> rows = getRowsBefore(allRows, loop);
   if (!masked.isOpen() || !masked.getNeeded() || !masked.hasMask() ||
-      !masked.isSafeBeyond() || isClosed(masked, loop, rows))
+      !masked.isSafeBeyond())
     return;
-  std::optional<BlockList> list = BlockList::create(loop, rows);
+  masked.keepAskable();
+  // Where something else decides too what is needed (a row sum that is 0),
+  // bounds may still be found for it.
+  if (masked.getNeeded()->isTrue() || isClosed(masked, loop, rows))
+    return;
+  std::optional<BlockList> list = BlockList::create(loop, rows, blocksAtOnce);
   if (!list) {
     remark::missed(loop.getLoc(), getOptions("no-list"))
         << "no list of the blocks that are needed: the loop stands in another, "
@@ -112,6 +113,8 @@ void listBlocks(tile::KernelOp kernel, scf::ForOp loop,
 }
 
 struct TileListBlocks : impl::TileListBlocksBase<TileListBlocks> {
+  using TileListBlocksBase::TileListBlocksBase;
+
   void runOnOperation() override {
     SmallVector<tile::KernelOp> kernels;
     getOperation()->walk(
@@ -121,7 +124,7 @@ struct TileListBlocks : impl::TileListBlocksBase<TileListBlocks> {
       // Once, before reductions over rows are added for bounds.
       SmallVector<RowAxis> rows = getRowAxes(kernel);
       for (scf::ForOp loop : loops)
-        listBlocks(kernel, loop, rows);
+        listBlocks(kernel, loop, rows, blocksAtOnce);
       eraseDead(kernel.getBody().front());
     }
   }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MaskedLoops.h"
+#include "BlockTruth.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -122,6 +123,15 @@ MaskedLoop::MaskedLoop(scf::ForOp loop) : loop(loop) {
       condition = formulas.getNot(condition);
     full = full ? formulas.getAnd(full, condition) : condition;
   }
+}
+
+void MaskedLoop::keepAskable() {
+  auto isUnknown = [&](Value atom) { return !canAskElements(atom, loop); };
+  needed = formulas.getWithout(needed, isUnknown, /*always=*/false);
+  if (full)
+    full = formulas.getWithout(full, isUnknown, /*always=*/true);
+  if (full && full->isFalse())
+    full = nullptr;
 }
 
 bool MaskedLoop::hasMask() const {

@@ -44,6 +44,10 @@ public:
   Formula getNeeded() const { return needed; }
   /// Where no mask hides anything; null without masks.
   Formula getFull() const { return full; }
+  /// Keeps of both what can be evaluated before the kernel (canAskElements):
+  /// where that excludes no element, all are needed; no block is full by what
+  /// is not known.
+  void keepAskable();
   /// Whether anything but comparisons of scores (a row sum that is 0) decides
   /// what is needed.
   bool hasMask() const;

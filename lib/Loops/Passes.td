@@ -210,6 +210,10 @@ def TileListBlocks : Pass<"tile-list-blocks"> {
     the mask is theirs in common. The loop runs over this list. A full block of
     a list lies within the axis.
 
+    Programs of a GPU wait for each block that they judge; with `blocks-at-once`
+    programs judge so many each and a third kernel puts what they found in
+    order.
+
     Before:
 
     ```mlir
@@ -244,6 +248,9 @@ def TileListBlocks : Pass<"tile-list-blocks"> {
     } {tile.axis = "n", tile.blocks = #tile.blocks<partial>, tile.from_list}
     ```
   }];
+  let options = [
+    Option<"blocksAtOnce", "blocks-at-once", "unsigned", "0",
+           "Blocks that a program judges; 0: all of its rows' blocks, and writes the list.">];
   let dependentDialects = ["::attentile::tile::TileDialect", "::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];
 }

@@ -128,6 +128,8 @@ void TailPeeler::run() {
       loop->hasAttr("tile.inside"))
     return;
   int64_t size = step->getSExtValue();
+  // A list's full blocks lie within the axis.
+  bool isListed = loop->hasAttr("tile.from_list");
   collectConditions();
   if (conditions.empty())
     return;
@@ -137,7 +139,8 @@ void TailPeeler::run() {
     conditions.remove_if(isForeign);
     extents.remove_if(isForeign);
   }
-  if (conditions.size() != 1 || !isMultiple(loop.getLowerBound(), size)) {
+  if (conditions.size() != 1 ||
+      (!isListed && !isMultiple(loop.getLowerBound(), size))) {
     remark::missed(loop.getLoc(), getOptions("BoundKept"))
         << remark::add("every full block evaluates the axis's bound")
         << remark::reason("{0}", conditions.size() != 1
@@ -149,7 +152,10 @@ void TailPeeler::run() {
   OpBuilder builder(loop);
   IndexBuilder index(builder, loop.getLoc());
   auto constant = getIntegerConstant(bound);
-  if (!constant || constant->getSExtValue() % size != 0) {
+  if (isListed) {
+    remark::passed(loop.getLoc(), getOptions("Listed"))
+        << remark::add("the list's full blocks lie within the axis");
+  } else if (!constant || constant->getSExtValue() % size != 0) {
     // A size is at least 0.
     Value whole = constant
                       ? index.constant(constant->getSExtValue() / size * size)

@@ -8,8 +8,9 @@
 // Does: requests the copies of a loop ahead of their use. Expects: copies that
 // are waited for at once (tile-to-warp). Leaves: one buffer for each copy, or
 // `stages` of them; loops that follow each other and read the same windows hand
-// over. Does not handle: copies whose address depends on what the loop
-// computes, which stay as they are.
+// over; loops over a list read the entry of the next iteration first. Does not
+// handle: copies whose address depends on what the loop computes, which stay as
+// they are.
 //
 // With one buffer each, as FlashAttention-2 has them, a loop with copies K, V
 // that are read one after the other becomes
@@ -362,6 +363,57 @@ void pipelineStages(scf::ForOp loop, ArrayRef<CopyUnit> units, int64_t stages) {
 }
 
 //===----------------------------------------------------------------------===//
+// Entries of lists
+//===----------------------------------------------------------------------===//
+
+/// Copies of the next iteration would wait for its entry. So each iteration
+/// reads that first of all, and hands it on.
+void readEntriesAhead(scf::ForOp loop) {
+  Value place = loop.getInductionVar();
+  warp::LoadOp entry;
+  for (auto load : loop.getBody()->getOps<warp::LoadOp>())
+    if (!entry && load.getIndices().back() == place &&
+        llvm::all_of(load.getIndices().drop_back(), [&](Value index) {
+          return loop.isDefinedOutsideOfLoop(index);
+        }))
+      entry = load;
+  if (!entry)
+    return;
+  SmallVector<warp::LoadOp> ofThis, ofNext;
+  loop.getBody()->walk([&](warp::LoadOp load) {
+    if (load.getTensor() != entry.getTensor() ||
+        load.getType() != entry.getType() ||
+        !llvm::equal(load.getIndices().drop_back(),
+                     entry.getIndices().drop_back()))
+      return;
+    auto next = load.getIndices().back().getDefiningOp<arith::AddIOp>();
+    if (load.getIndices().back() == place)
+      ofThis.push_back(load);
+    else if (next && next.getLhs() == place && next.getRhs() == loop.getStep())
+      ofNext.push_back(load);
+  });
+  auto readAt = [&](OpBuilder &builder, Value index) {
+    IRMapping mapping;
+    mapping.map(place, index);
+    return builder.clone(*entry, mapping)->getResult(0);
+  };
+  OpBuilder before(loop), body(&loop.getBody()->front());
+  Value first = readAt(before, loop.getLowerBound());
+  Value ahead = readAt(
+      body, arith::AddIOp::create(body, loop.getLoc(), place, loop.getStep()));
+  IRRewriter rewriter(loop.getContext());
+  auto replaced = cast<scf::ForOp>(*loop.replaceWithAdditionalYields(
+      rewriter, first, /*replaceInitOperandUsesInLoop=*/false,
+      [&](OpBuilder &, Location, ArrayRef<BlockArgument>) {
+        return SmallVector<Value>{ahead};
+      }));
+  for (warp::LoadOp load : ofThis)
+    rewriter.replaceOp(load, replaced.getRegionIterArgs().back());
+  for (warp::LoadOp load : ofNext)
+    rewriter.replaceOp(load, ahead);
+}
+
+//===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
 
@@ -385,6 +437,12 @@ struct WarpPipelineCopies : impl::WarpPipelineCopiesBase<WarpPipelineCopies> {
           [&](Block *block) { blocks.push_back(block); });
       for (Block *block : blocks)
         pipeline(*block);
+      SmallVector<scf::ForOp> listed;
+      kernel->walk([&](scf::ForOp loop) {
+        if (loop->hasAttr("tile.from_list"))
+          listed.push_back(loop);
+      });
+      llvm::for_each(listed, readEntriesAhead);
     });
   }
 

@@ -50,6 +50,23 @@ static bool isPosition(Value index) {
   if (auto either = index.getDefiningOp<arith::SelectOp>())
     return isPosition(either.getTrueValue()) &&
            isPosition(either.getFalseValue());
+  // A block of a list: its number within bounds, times its size.
+  if (auto start = index.getDefiningOp<arith::MulIOp>()) {
+    APInt size, most, least;
+    index = start.getLhs();
+    strip();
+    auto above = index.getDefiningOp<arith::MinSIOp>();
+    if (!above || !matchPattern(start.getRhs(), m_ConstantInt(&size)) ||
+        !matchPattern(above.getRhs(), m_ConstantInt(&most)))
+      return false;
+    index = above.getLhs();
+    strip();
+    auto below = index.getDefiningOp<arith::MaxSIOp>();
+    return below && matchPattern(below.getRhs(), m_ConstantInt(&least)) &&
+           least.isZero() && size.isStrictlyPositive() &&
+           most.isStrictlyPositive() &&
+           most.getSExtValue() <= (INT32_MAX - (1 << 15)) / size.getSExtValue();
+  }
   // Where it descends: the last one less what the index has come.
   SmallVector<Value, 2> outside;
   if (auto difference = index.getDefiningOp<arith::SubIOp>()) {

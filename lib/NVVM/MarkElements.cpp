@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Does: marks with `by_element` what accesses several elements of a workspace
-//   at a time along another dimension than its last; with `all`, of every
-//   tensor, so that the kernel asks for nothing.
+//   at a time along another dimension than its last; with `all`, and in kernels
+//   that list blocks, of every tensor, so that the kernel asks for nothing.
 // Expects: warp.kernels.
 // Leaves: the rest, which asks the launch for contiguity and alignment.
 // Does not handle: tensors one at a time; a kernel asks for all or none.
@@ -59,9 +59,10 @@ struct WarpMarkElements : impl::WarpMarkElementsBase<WarpMarkElements> {
   void runOnOperation() override {
     auto unit = UnitAttr::get(&getContext());
     getOperation()->walk([&](warp::KernelOp kernel) {
+      bool isList = kernel->hasAttr("tile.block_list");
       walkPackets(kernel, [&](Operation *op, Value tensor, int64_t dim) {
         bool isWorkspace = !isa<BlockArgument>(tensor);
-        if (all || (isWorkspace && !isContiguous(tensor, dim)))
+        if (all || isList || (isWorkspace && !isContiguous(tensor, dim)))
           op->setAttr("by_element", unit);
       });
     });

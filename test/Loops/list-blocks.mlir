@@ -1,6 +1,8 @@
 // RUN: attentile-opt %s --tile-list-blocks --canonicalize --cse --split-input-file \
 // RUN:   --remarks-filter=tile-list-blocks --remark-format=emitRemark 2> %t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK --input-file=%t.remarks
+// RUN: attentile-opt %s --tile-list-blocks=blocks-at-once=8 --canonicalize --cse --split-input-file \
+// RUN:   | FileCheck %s --check-prefix=PARTS
 
 // Row maxima of masked scores. test/unit/SkipMaskedBlocksTest.cpp compares the
 // blocks of a list with brute force.
@@ -10,11 +12,12 @@
 #mn = #tile.axes<"m", "n">
 
 // One list for all heads. Minima and maxima of the rows' values are taken once,
-// those of the columns in each block; only where these do not tell is each
-// element asked. Full blocks evaluate no mask.
+// those of the columns in each block; only where these do not tell is the first
+// row and the last asked, and only then each element. Full blocks evaluate no
+// mask.
 // CHECK-LABEL: tile.program @documents
 // CHECK: %blocks = attn.workspace "blocks" shape {{.*}} : tensor<?x?x?xi32>
-// CHECK: tile.kernel @documents_0_blocks grid(%b < %B, %i < %{{.*}}) {
+// CHECK: tile.kernel @documents_0_blocks grid(%b < %B, %i < %{{.*}}) attributes {tile.block_list} {
 // CHECK: %[[LEAST:.*]] = tile.reduce min
 // CHECK: %[[MOST:.*]] = tile.reduce max
 // CHECK: %[[ENDS:.*]]:2 = scf.for %[[BLOCK:.*]] = %c0 to
@@ -22,8 +25,16 @@
 // CHECK: tile.reduce max
 // CHECK: scf.if
 // CHECK: else
-// CHECK: tile.reduce any
-// CHECK: tile.reduce all
+// CHECK: tile.load %doc[%b, %{{.*}}] : tensor<?x?xi32>, (index, index) -> i32
+// CHECK: tile.reduce any %{{.*}} over ["n"]
+// CHECK: tile.reduce all %{{.*}} over ["n"]
+// CHECK: tile.load %doc[%b, %{{.*}}] : tensor<?x?xi32>, (index, index) -> i32
+// CHECK: tile.reduce any %{{.*}} over ["n"]
+// CHECK: tile.reduce all %{{.*}} over ["n"]
+// CHECK: scf.if
+// CHECK: else
+// CHECK: tile.reduce any %{{.*}} over ["m", "n"]
+// CHECK: tile.reduce all %{{.*}} over ["m", "n"]
 // CHECK: tile.store %[[BLOCK]], %blocks[%b, %i, %{{.*}}]
 // CHECK: {tile.axis = "n", tile.to_list}
 // CHECK: tile.store %[[ENDS]]#0, %blocks[%b, %i, %c0]
@@ -44,6 +55,28 @@
 // CHECK: arith.cmpi eq
 // CHECK: tile.blocks = #tile.blocks<partial>, tile.from_list
 // REMARK: remark: {{.*}}loop over the blocks that are needed: a grid before lists them for each tile of rows
+
+// Where programs judge some blocks each, they write the classes of these, and
+// one for each row of the list counts along them; no row or key is read there.
+// PARTS-LABEL: tile.program @documents
+// PARTS: %[[PARTS:.*]] = arith.ceildivsi %S, %c128
+// PARTS: %blocks_classes = attn.workspace "blocks_classes" shape
+// PARTS: %blocks = attn.workspace "blocks" shape
+// PARTS: tile.kernel @documents_0_blocks_classes grid(%b < %B, %i < %{{.*}}, %part < %[[PARTS]]) attributes {tile.block_list} {
+// PARTS: %[[FIRST:.*]] = arith.muli %part, %c8
+// PARTS: scf.for %[[BLOCK:.*]] = %[[FIRST]] to
+// PARTS: tile.reduce any
+// PARTS: tile.store %{{.*}}, %blocks_classes[%b, %i, %[[BLOCK]]]
+// PARTS: tile.to_list
+// PARTS: tile.kernel @documents_0_blocks grid(%b < %B, %i < %{{.*}}) attributes {tile.block_list} {
+// PARTS-NOT: %doc
+// PARTS: scf.for %[[BLOCK:.*]] = %c0 to
+// PARTS-NEXT: tile.load %blocks_classes[%b, %i, %[[BLOCK]]]
+// PARTS-NOT: %doc
+// PARTS: tile.store %[[BLOCK]], %blocks[%b, %i, %{{.*}}]
+// PARTS: tile.to_list
+// PARTS-NOT: %doc
+// PARTS: tile.kernel @documents_0 grid(
 tile.program @documents sizes(%B, %H, %S) ins(%X: f32[B, H, S, S], %doc: i32[B, S]) outs(%Y: f32[B, H, S]) {
   %c0 = arith.constant 0 : index
   %c32 = arith.constant 32 : index
@@ -128,6 +161,8 @@ tile.program @table sizes(%S, %T) ins(%X: f32[S, S], %allowed: i1[T, T]) outs(%Y
 #mn = #tile.axes<"m", "n">
 
 // Bounds in closed form need no list.
+// PARTS-LABEL: tile.program @causal
+// PARTS-NOT: attn.workspace
 // CHECK-LABEL: tile.program @causal
 // CHECK-NOT: attn.workspace
 // CHECK: scf.for
@@ -167,6 +202,7 @@ tile.program @causal sizes(%M, %N) ins(%X: f32[M, N]) outs(%Y: f32[M]) {
 #n = #tile.axes<"n">
 #mn = #tile.axes<"m", "n">
 
+// PARTS-LABEL: tile.program @extent
 // Of an extent that is no expression of the sizes no workspace can be made.
 // CHECK-LABEL: tile.program @extent
 // CHECK-NOT: tile.from_list
@@ -201,5 +237,77 @@ tile.program @extent sizes(%M, %N) ins(%X: f32[M, N], %most: i64) outs(%Y: f32[M
       scf.yield %next : tensor<32xf32, #m>
     } {tile.axis = "n"}
     tile.store %r, %Y[%m] : tensor<32xf32, #m>, tensor<?xf32>, (tensor<32xindex, #m>)
+  }
+}
+
+// -----
+
+#m = #tile.axes<"m">
+#n = #tile.axes<"n">
+#mn = #tile.axes<"m", "n">
+
+// What a loop before leaves, floats or integers, is not known to the kernel
+// that lists blocks: it holds nothing of that loop, and what that would hide is
+// listed.
+// CHECK-LABEL: tile.program @after
+// CHECK: tile.kernel @after_0_blocks grid(%i < %{{.*}}) attributes {tile.block_list} {
+// CHECK-NOT: tile.load %X
+// CHECK: scf.for
+// CHECK-NOT: scf.for
+// CHECK: tile.to_list
+// CHECK-NOT: scf.for
+// CHECK: tile.kernel @after_0 grid
+// CHECK: tile.axis = "n"}
+// CHECK: tile.blocks = #tile.blocks<partial>, tile.from_list
+tile.program @after sizes(%B, %S) ins(%X: f32[B, S, S], %doc: i32[S]) outs(%Y: f32[B, S]) {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c16 = arith.constant 16 : index
+  %tiles = arith.ceildivsi %S, %c32 : index
+  tile.kernel @after_0 grid(%b < %B, %i < %tiles) {
+    %m0 = arith.muli %i, %c32 : index
+    %m = tile.index %m0 : tensor<32xindex, #m>
+    %doc_m = tile.load %doc[%m] : tensor<?xi32>, (tensor<32xindex, #m>) -> tensor<32xi32, #m>
+    %of_row = arith.index_cast %doc_m : tensor<32xi32, #m> to tensor<32xindex, #m>
+    %rows = tile.broadcast %of_row : tensor<32xindex, #m> to tensor<32x16xindex, #mn>
+    %ninf = arith.constant dense<0xFF800000> : tensor<32x16xf32, #mn>
+    %start = arith.constant dense<0xFF800000> : tensor<32xf32, #m>
+    %none = arith.constant dense<0> : tensor<32xindex, #m>
+    %least = arith.constant dense<0.0> : tensor<32xf32, #m>
+    %end = tile.broadcast %S : index to tensor<16xindex, #n>
+    %before:2 = scf.for %n0 = %c0 to %S step %c16 iter_args(%a = %start, %b0 = %none) -> (tensor<32xf32, #m>, tensor<32xindex, #m>) {
+      %n = tile.index %n0 : tensor<16xindex, #n>
+      %s = tile.load %X[%b, %m, %n] : tensor<?x?x?xf32>, (index, tensor<32xindex, #m>, tensor<16xindex, #n>) -> tensor<32x16xf32, #mn>
+      %in_n = arith.cmpi slt, %n, %end : tensor<16xindex, #n>
+      %in = tile.broadcast %in_n : tensor<16xi1, #n> to tensor<32x16xi1, #mn>
+      %y = arith.select %in, %s, %ninf : tensor<32x16xi1, #mn>, tensor<32x16xf32, #mn>
+      %t = tile.reduce max %y over ["n"] : tensor<32x16xf32, #mn> -> tensor<32xf32, #m>
+      %next = arith.maximumf %a, %t : tensor<32xf32, #m>
+      %count = arith.addi %b0, %of_row : tensor<32xindex, #m>
+      scf.yield %next, %count : tensor<32xf32, #m>, tensor<32xindex, #m>
+    } {tile.axis = "n"}
+    %positive_m = arith.cmpf ogt, %before#0, %least : tensor<32xf32, #m>
+    %positive = tile.broadcast %positive_m : tensor<32xi1, #m> to tensor<32x16xi1, #mn>
+    %last = tile.broadcast %before#1 : tensor<32xindex, #m> to tensor<32x16xindex, #mn>
+    %r = scf.for %n0 = %c0 to %S step %c16 iter_args(%a = %start) -> (tensor<32xf32, #m>) {
+      %n = tile.index %n0 : tensor<16xindex, #n>
+      %s = tile.load %X[%b, %m, %n] : tensor<?x?x?xf32>, (index, tensor<32xindex, #m>, tensor<16xindex, #n>) -> tensor<32x16xf32, #mn>
+      %doc_n = tile.load %doc[%n] : tensor<?xi32>, (tensor<16xindex, #n>) -> tensor<16xi32, #n>
+      %of_column = arith.index_cast %doc_n : tensor<16xi32, #n> to tensor<16xindex, #n>
+      %columns = tile.broadcast %of_column : tensor<16xindex, #n> to tensor<32x16xindex, #mn>
+      %same = arith.cmpi eq, %rows, %columns : tensor<32x16xindex, #mn>
+      %nn = tile.broadcast %n : tensor<16xindex, #n> to tensor<32x16xindex, #mn>
+      %below = arith.cmpi sle, %nn, %last : tensor<32x16xindex, #mn>
+      %x0 = arith.select %same, %s, %ninf : tensor<32x16xi1, #mn>, tensor<32x16xf32, #mn>
+      %x1 = arith.select %below, %x0, %ninf : tensor<32x16xi1, #mn>, tensor<32x16xf32, #mn>
+      %x = arith.select %positive, %x1, %ninf : tensor<32x16xi1, #mn>, tensor<32x16xf32, #mn>
+      %in_n = arith.cmpi slt, %n, %end : tensor<16xindex, #n>
+      %in = tile.broadcast %in_n : tensor<16xi1, #n> to tensor<32x16xi1, #mn>
+      %y = arith.select %in, %x, %ninf : tensor<32x16xi1, #mn>, tensor<32x16xf32, #mn>
+      %t = tile.reduce max %y over ["n"] : tensor<32x16xf32, #mn> -> tensor<32xf32, #m>
+      %next = arith.maximumf %a, %t : tensor<32xf32, #m>
+      scf.yield %next : tensor<32xf32, #m>
+    } {tile.axis = "n"}
+    tile.store %r, %Y[%b, %m] : tensor<32xf32, #m>, tensor<?x?xf32>, (index, tensor<32xindex, #m>)
   }
 }

@@ -162,3 +162,43 @@ tile.program @shifted sizes(%N) ins(%X: f32[N], %first: index) outs(%Y: f32[1]) 
     tile.store %r, %Y[%c0] : f32, tensor<1xf32>, (index)
   }
 }
+
+// -----
+
+#m = #tile.axes<"m">
+#n = #tile.axes<"n">
+#mn = #tile.axes<"m", "n">
+
+// Full blocks of a list lie within the axis: no bound, no tail.
+// CHECK-LABEL: tile.program @listed
+// CHECK: scf.for
+// CHECK-NOT: arith.cmpi
+// CHECK: tile.from_list, tile.inside
+// CHECK-NOT: scf.for
+// REMARK: Listed | {{.*}}the list's full blocks lie within the axis
+tile.program @listed sizes(%M, %N) ins(%X: f32[M, N]) outs(%Y: f32[M]) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %list = attn.workspace "blocks" shape affine_map<()[s0, s1] -> (s0, s1)> : tensor<?x?xi32>
+  tile.kernel @listed_0 grid(%i < %M) {
+    %m = tile.index %i : tensor<1xindex, #m>
+    %ninf = arith.constant dense<0xFF800000> : tensor<1x16xf32, #mn>
+    %start = arith.constant dense<0xFF800000> : tensor<1xf32, #m>
+    %end = tile.broadcast %N : index to tensor<16xindex, #n>
+    %r = scf.for %k = %c0 to %N step %c1 iter_args(%a = %start) -> (tensor<1xf32, #m>) {
+      %entry = tile.load %list[%i, %k] : tensor<?x?xi32>, (index, index) -> i32
+      %block = arith.index_cast %entry : i32 to index
+      %n0 = arith.muli %block, %c16 : index
+      %n = tile.index %n0 : tensor<16xindex, #n>
+      %s = tile.load %X[%m, %n] : tensor<?x?xf32>, (tensor<1xindex, #m>, tensor<16xindex, #n>) -> tensor<1x16xf32, #mn>
+      %in_n = arith.cmpi slt, %n, %end : tensor<16xindex, #n>
+      %in = tile.broadcast %in_n : tensor<16xi1, #n> to tensor<1x16xi1, #mn>
+      %y = arith.select %in, %s, %ninf : tensor<1x16xi1, #mn>, tensor<1x16xf32, #mn>
+      %t = tile.reduce max %y over ["n"] : tensor<1x16xf32, #mn> -> tensor<1xf32, #m>
+      %next = arith.maximumf %a, %t : tensor<1xf32, #m>
+      scf.yield %next : tensor<1xf32, #m>
+    } {tile.axis = "n", tile.blocks = #tile.blocks<full>, tile.from_list}
+    tile.store %r, %Y[%m] : tensor<1xf32, #m>, tensor<?xf32>, (tensor<1xindex, #m>)
+  }
+}

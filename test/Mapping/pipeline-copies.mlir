@@ -163,3 +163,63 @@ tile.program @chain sizes(%N) ins(%K: bf16[N, 16]) outs(%O: f32[16]) {
     warp.store %x, %O[%c0] : f32, tensor<16xf32>
   }
 }
+
+// -----
+
+!buffer = !warp.buffer<16x16xbf16, #tile.shared<pitch = 16, chunk = 8, rows = 4, period = 2>>
+
+// Over a list, the number of the next iteration's block is read before anything
+// else of this one, and handed on: no copy waits for it.
+// CHECK-LABEL: tile.program @listed
+// CHECK: %[[LIST:.*]] = attn.workspace
+// CHECK: warp.commit_group
+// CHECK-NEXT: %[[FIRST:.*]] = warp.load %[[LIST]][%c1] : tensor<?xi32> -> i32
+// CHECK-NEXT: scf.for %[[K:.*]] = %c1 to %N step %c1 iter_args(%{{.*}} = %{{.*}}, %[[ENTRY:.*]] = %[[FIRST]])
+// CHECK-NEXT: %[[NEXT:.*]] = arith.addi %[[K]], %c1
+// CHECK-NEXT: %[[AHEAD:.*]] = warp.load %[[LIST]][%[[NEXT]]] : tensor<?xi32> -> i32
+// CHECK-NOT: warp.load
+// CHECK: %[[BLOCK:.*]] = arith.index_cast %[[ENTRY]]
+// CHECK: %[[N0:.*]] = arith.muli %[[BLOCK]], %c16
+// CHECK: warp.copy_async %V[%[[N0]], %c0]
+// CHECK-NOT: warp.load
+// CHECK: scf.if
+// CHECK: %[[LATER:.*]] = arith.index_cast %[[AHEAD]]
+// CHECK: %[[N1:.*]] = arith.muli %[[LATER]], %c16
+// CHECK: warp.copy_async %K[%[[N1]], %c0]
+// CHECK-NOT: warp.load
+// CHECK: scf.yield %{{.*}}, %[[AHEAD]]
+// CHECK: tile.from_list
+tile.program @listed sizes(%N) ins(%K: bf16[N, 16], %V: bf16[N, 16]) outs(%O: f32[16]) {
+  %list = attn.workspace "blocks" shape affine_map<()[s0] -> (s0)> : tensor<?xi32>
+  warp.kernel @listed_0 grid() warps(1) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c16 = arith.constant 16 : index
+    %zero = arith.constant dense<0.0> : vector<8xbf16>
+    %k = warp.alloc : !buffer
+    %v = warp.alloc : !buffer
+    %r = scf.for %i = %c1 to %N step %c1 iter_args(%a = %zero) -> (vector<8xbf16>) {
+      %entry = warp.load %list[%i] : tensor<?xi32> -> i32
+      %block = arith.index_cast %entry : i32 to index
+      %n = arith.muli %block, %c16 : index
+      warp.barrier
+      warp.copy_async %K[%n, %c0] dims [0, 1] to %k : tensor<?x16xbf16>, !buffer
+      warp.commit_group
+      warp.wait_group 0
+      warp.barrier
+      %x = warp.ldmatrix %k[%c0, %c0] num 4 : !buffer -> vector<8xbf16>
+      warp.barrier
+      warp.copy_async %V[%n, %c0] dims [0, 1] to %v : tensor<?x16xbf16>, !buffer
+      warp.commit_group
+      warp.wait_group 0
+      warp.barrier
+      %y = warp.ldmatrix %v[%c0, %c0] num 4 : !buffer -> vector<8xbf16>
+      %b = arith.addf %a, %x : vector<8xbf16>
+      %c = arith.addf %b, %y : vector<8xbf16>
+      scf.yield %c : vector<8xbf16>
+    } {tile.axis = "n", tile.from_list}
+    %f = vector.extract %r[0] : bf16 from vector<8xbf16>
+    %o = arith.extf %f : bf16 to f32
+    warp.store %o, %O[%c0] : f32, tensor<16xf32>
+  }
+}

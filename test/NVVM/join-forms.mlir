@@ -6,10 +6,14 @@
 tile.program @p sizes(%M) ins(%X: bf16[M, 64]) outs(%O: bf16[M, 64]) {
   %w = attn.workspace "w" shape affine_map<()[s0] -> (s0, 64)> : tensor<?x64xbf16>
   // CHECK: attn.assume
-  // CHECK: %[[ROWS:.*]] = arith.ceildivsi %M, %{{.*}}
   %c1 = arith.constant 1 : index
   %some = arith.cmpi sge, %M, %c1 : index
   attn.assume %some, "M >= 1"
+  // A kernel that lists blocks has no other form, and the other form no such kernel.
+  // CHECK: warp.kernel @p_0_blocks
+  warp.kernel @p_0_blocks grid(%i < %M) warps(1) attributes {tile.block_list} {
+  }
+  // CHECK: %[[ROWS:.*]] = arith.ceildivsi %M, %{{.*}}
   // CHECK: warp.kernel @p_0 grid(%{{.*}} < %M) warps(8) attributes {otherwise = "p_by_element_0"}
   warp.kernel @p_0 grid(%i < %M) warps(8) {
     %c0 = arith.constant 0 : index

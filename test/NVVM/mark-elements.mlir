@@ -27,4 +27,12 @@ tile.program @p sizes(%M, %N) ins(%X: bf16[M, 64]) outs(%O: bf16[M, 64]) {
     // ALL: warp.store %{{.*}}, %O[%{{.*}}] {by_element} :
     warp.store %a, %O[%i, %c0] : vector<2xbf16>, tensor<?x64xbf16>
   }
+  // A kernel that lists blocks asks for nothing.
+  // CHECK: warp.kernel @p_0_blocks
+  warp.kernel @p_0_blocks grid(%i < %M) warps(1) attributes {tile.block_list} {
+    %c0 = arith.constant 0 : index
+    // CHECK: warp.load %X[%{{.*}}] {by_element} :
+    %a = warp.load %X[%i, %c0] : tensor<?x64xbf16> -> vector<2xbf16>
+    warp.store %a, %even[%i, %c0] : vector<2xbf16>, tensor<?x64xbf16>
+  }
 }

@@ -28,6 +28,8 @@ struct Purpose {
   double onWarps = 0.12;
   /// Or compiled for this GPU, and run elsewhere; empty: run here.
   std::string gpu;
+  /// Passes that every program runs, whatever is drawn for it.
+  std::vector<std::string> passes;
 };
 
 /// The program of a seed.
@@ -152,6 +154,7 @@ private:
   Random random;
   bool onWarps; // small enough for an interpreter of threads
   const std::string gpu;
+  const std::vector<std::string> passes; // that run in any case
 
   Axes outer = 0;          // batch and heads, as far as there are any
   bool grouped = false;    // keys have fewer heads

@@ -18,7 +18,7 @@ Program generate(uint64_t seed, const Purpose &purpose) {
 }
 
 Generator::Generator(uint64_t seed, const Purpose &purpose)
-    : random{seed}, gpu(purpose.gpu) {
+    : random{seed}, gpu(purpose.gpu), passes(purpose.passes) {
   program.seed = seed;
   random.state = random.next(); // neighbours' seeds give other programs
   onWarps = chance(purpose.onWarps) && gpu.empty();
@@ -60,8 +60,13 @@ void Generator::chooseSwitches() {
     bool runs = defaults.isEnabled(pass);
     if (runs && chance(off))
       switches.disabledPasses.push_back(pass.str());
-    else if (!runs && !isOnRequest(pass) && chance(on))
+    else if (!runs && chance(on))
       switches.enabledPasses.push_back(pass.str());
+  }
+  for (const std::string &pass : passes) {
+    llvm::erase(switches.disabledPasses, pass);
+    if (!llvm::is_contained(switches.enabledPasses, pass))
+      switches.enabledPasses.push_back(pass);
   }
   switches.normalizeEachStep = chance(0.15);
   switches.programPerHead = chance(0.1);

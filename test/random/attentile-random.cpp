@@ -8,6 +8,7 @@
 //   attentile-random --seed 1 --count 2000           programs 1 to 2000
 //   attentile-random --seconds 120                   from a seed of the clock
 //   attentile-random --seed 17 --count 1 --print     the program of a seed
+//   attentile-random --seed 1 --add-pass NAME        one pass in every program
 //   attentile-random --seed 1 --count 500 --prepare DIR --target=sm_90
 //
 // Each program is compiled under a set of switches of its own, runs at three
@@ -49,6 +50,8 @@ struct Flags {
   cl::opt<double> onWarps{"on-warps", cl::init(0.12),
                           cl::desc("The share that is mapped for a GPU and "
                                    "interpreted thread by thread")};
+  cl::list<std::string> addPass{"add-pass", cl::CommaSeparated,
+                                cl::desc("Passes that run in every program")};
   cl::opt<unsigned> shrunk{"shrink", cl::init(3),
                            cl::desc("Failures to cut down; default 3")};
   cl::opt<bool> print{"print", cl::desc("Print the programs, run nothing")};
@@ -94,6 +97,7 @@ public:
                           1000 % 1000000000 * 1000 +
                       1;
     purpose.onWarps = flags.onWarps;
+    purpose.passes.assign(flags.addPass.begin(), flags.addPass.end());
   }
 
   int run();

@@ -522,14 +522,23 @@ std::vector<Listed> masksWithLists(int64_t count) {
   };
 }
 
+constexpr const char *kOneKernel = "tile-list-blocks,tile-skip-masked-blocks";
+constexpr const char *kTwoKernels =
+    "tile-list-blocks{blocks-at-once=3},tile-skip-masked-blocks";
+
 // The table of tile-level algorithms: the blocks of a list are the needed ones,
 // and full is what needs no mask.
 TEST(SkipMaskedBlocks, lists) {
+  // One kernel writes the list, or one judges and another collects.
   auto expect = [](const Listed &listed, const Sizes &sizes) {
     SCOPED_TRACE(listed.name);
-    Counts counts = check(listed.mask, sizes, listed.inputs);
-    EXPECT_EQ(counts.computed, counts.needed);
-    EXPECT_EQ(counts.full, counts.unmasked);
+    Counts counts;
+    for (const char *passes : {kOneKernel, kTwoKernels}) {
+      SCOPED_TRACE(passes);
+      counts = check(listed.mask, sizes, listed.inputs, 1, passes);
+      EXPECT_EQ(counts.computed, counts.needed);
+      EXPECT_EQ(counts.full, counts.unmasked);
+    }
     return counts;
   };
   for (const Listed &listed : masksWithLists(2048)) {
@@ -551,10 +560,13 @@ TEST(SkipMaskedBlocks, listsAtOddSizes) {
     for (const Listed &listed :
          masksWithLists(std::max(sizes.rows, sizes.keys))) {
       SCOPED_TRACE(listed.name);
-      Counts counts = check(listed.mask, sizes, listed.inputs);
-      EXPECT_EQ(counts.computed, counts.needed);
-      if (sizes.keys % sizes.tileN == 0)
-        EXPECT_EQ(counts.full, counts.unmasked);
+      for (const char *passes : {kOneKernel, kTwoKernels}) {
+        SCOPED_TRACE(passes);
+        Counts counts = check(listed.mask, sizes, listed.inputs, 1, passes);
+        EXPECT_EQ(counts.computed, counts.needed);
+        if (sizes.keys % sizes.tileN == 0)
+          EXPECT_EQ(counts.full, counts.unmasked);
+      }
     }
 }
 
