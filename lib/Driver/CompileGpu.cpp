@@ -8,10 +8,8 @@
 #include "CompileGpu.h"
 #include "GpuCompiler.h"
 #include "Tile/Tile.h"
-#include "attentile/NVVM/Passes.h"
 #include "attentile/Seal.h"
 #include "attentile/WriteFile.h"
-#include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
@@ -86,18 +84,10 @@ int emitGpuCode(const CompileCommandOptions &options, Session &session,
   llvm::Expected<json::Object> manifest = describeProgram(program);
   if (!manifest)
     return wrongProgram(manifest.takeError());
-  if (!runPasses(module, [&](OpPassManager &pm) {
-        buildNVVMPipeline(pm);
-        if (!options.lineInfo)
-          return;
-        LLVM::DIScopeForLLVMFuncOpPassOptions lines;
-        lines.emissionKind = LLVM::DIEmissionKind::DebugDirectivesOnly;
-        pm.addPass(LLVM::createDIScopeForLLVMFuncOpPass(lines));
-      }))
-    return exitWrongProgram;
-
   GpuOptions gpu;
   gpu.lineInfo = options.lineInfo;
+  if (!lowerToLLVM(module, gpu))
+    return exitWrongProgram;
   bool isLLVM = options.emit == Emit::LLVM;
   llvm::Expected<std::string> ptx =
       emitPTX(module, *target, gpu, isLLVM ? GpuOutput::LLVM : GpuOutput::PTX);

@@ -23,6 +23,9 @@ bool runPasses(mlir::ModuleOp module,
 /// something of its tensors one for any strides; false after an error.
 bool lowerToWarps(mlir::ModuleOp module, const PipelineOptions &options);
 
+/// Lowers warp kernels to the LLVM dialect; false after an error.
+bool lowerToLLVM(mlir::ModuleOp module, const GpuOptions &options);
+
 /// Assembles PTX where there is a ptxas, and adds to the manifest what came of
 /// it: registers and the image, named `file`. The cubin; empty without ptxas.
 llvm::Expected<std::string> addCubin(llvm::json::Object &manifest,

@@ -7,10 +7,13 @@
 
 #include "attentile/PTX.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Threading.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -64,10 +67,10 @@ static std::unique_ptr<TargetMachine> createMachine(const GpuTarget &target) {
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
+    useShortPointers();
     return true;
   }();
   (void)initialized;
-  useShortPointers();
   Triple triple("nvptx64-nvidia-cuda");
   std::string error;
   const Target *found = TargetRegistry::lookupTarget(triple, error);
@@ -107,19 +110,17 @@ static Error optimize(Module &module, TargetMachine &machine) {
   return Error::success();
 }
 
-Expected<std::string> emitPTX(mlir::ModuleOp lowered, const GpuTarget &target,
-                              const GpuOptions &options, GpuOutput output) {
+/// LLVM IR or PTX of a module.
+static Expected<std::string>
+emitModule(mlir::ModuleOp lowered, const GpuTarget &target, GpuOutput output) {
   std::unique_ptr<TargetMachine> machine = createMachine(target);
   if (!machine)
     return createStringError("expected an LLVM with the NVPTX target");
-  mlir::DialectRegistry registry;
-  mlir::registerBuiltinDialectTranslation(registry);
-  mlir::registerLLVMDialectTranslation(registry);
-  mlir::registerNVVMDialectTranslation(registry);
-  lowered.getContext()->appendDialectRegistry(registry);
   LLVMContext context;
+  // The module is verified already.
   std::unique_ptr<Module> module =
-      mlir::translateModuleToLLVMIR(lowered, context, "attentile");
+      mlir::translateModuleToLLVMIR(lowered, context, "attentile",
+                                    /*disableVerification=*/true);
   if (!module)
     return createStringError("translation to LLVM IR failed");
   module->setDataLayout(machine->createDataLayout());
@@ -140,6 +141,69 @@ Expected<std::string> emitPTX(mlir::ModuleOp lowered, const GpuTarget &target,
     return createStringError("expected a target that emits PTX");
   manager.run(*module);
   return std::string(text);
+}
+
+/// One PTX of several: what stands before the kernels once, a line a
+/// declaration, then all kernels.
+static std::string joinKernels(ArrayRef<std::string> parts) {
+  std::string head, kernels;
+  StringSet<> seen;
+  for (StringRef part : parts) {
+    size_t start = part.find(".visible .entry");
+    for (StringRef line : split(part.take_front(start), '\n')) {
+      bool isLabel = line.trim().starts_with("// .globl");
+      if (!isLabel && seen.insert(line).second)
+        head += (line + "\n").str();
+    }
+    kernels += ("\n" + part.substr(start)).str();
+  }
+  return head + kernels;
+}
+
+/// A module for each kernel of one, with the declarations of all.
+static SmallVector<mlir::OwningOpRef<mlir::ModuleOp>>
+splitKernels(mlir::ModuleOp module) {
+  SmallVector<mlir::OwningOpRef<mlir::ModuleOp>> parts;
+  for (auto kernel :
+       make_early_inc_range(module.getOps<mlir::LLVM::LLVMFuncOp>())) {
+    parts.push_back(mlir::ModuleOp::create(module.getLoc()));
+    mlir::Block *body = parts.back()->getBody();
+    for (auto global : module.getOps<mlir::LLVM::GlobalOp>())
+      body->push_back(global->clone());
+    kernel->moveBefore(body, body->end());
+  }
+  return parts;
+}
+
+Expected<std::string> emitPTX(mlir::ModuleOp lowered, const GpuTarget &target,
+                              const GpuOptions &options, GpuOutput output) {
+  mlir::MLIRContext *context = lowered.getContext();
+  mlir::DialectRegistry registry;
+  mlir::registerBuiltinDialectTranslation(registry);
+  mlir::registerLLVMDialectTranslation(registry);
+  mlir::registerNVVMDialectTranslation(registry);
+  context->appendDialectRegistry(registry);
+  bool isOne = hasNItemsOrLess(lowered.getOps<mlir::LLVM::LLVMFuncOp>(), 1);
+  // Files and their numbers are a module's.
+  if (isOne || output == GpuOutput::LLVM || options.lineInfo)
+    return emitModule(lowered, target, output);
+  // A thread for each kernel and its form for any strides.
+  SmallVector<mlir::OwningOpRef<mlir::ModuleOp>> parts = splitKernels(lowered);
+  SmallVector<std::string> texts(parts.size()), errors(parts.size());
+  bool hadThreads = context->isMultithreadingEnabled();
+  context->enableMultithreading();
+  mlir::parallelFor(context, 0, parts.size(), [&](size_t i) {
+    Expected<std::string> text = emitModule(*parts[i], target, output);
+    if (text)
+      texts[i] = std::move(*text);
+    else
+      errors[i] = toString(text.takeError());
+  });
+  context->enableMultithreading(hadThreads);
+  for (const std::string &error : errors)
+    if (!error.empty())
+      return createStringError(error);
+  return joinKernels(texts);
 }
 
 } // namespace attentile
