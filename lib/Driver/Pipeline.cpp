@@ -14,6 +14,7 @@
 #include "attentile/Pipeline.h"
 #include "Tile/Tile.h"
 #include "attentile/Loops/Passes.h"
+#include "attentile/Loops/Targets.h"
 #include "attentile/Mapping/Passes.h"
 #include "attentile/NVVM/Passes.h"
 #include "mlir/Pass/PassManager.h"
@@ -225,7 +226,9 @@ void buildWarpPipeline(OpPassManager &pm, const PipelineOptions &options) {
   // Copies have their buffers and places in the loop before lives are known.
   if (!options.byElement)
     pm.addPass(createWarpPipelineCopies());
-  pm.addPass(createWarpAllocateShared());
+  WarpAllocateSharedOptions room;
+  room.limit = mostSharedBytes(options.target);
+  pm.addPass(createWarpAllocateShared(room));
 }
 
 void configurePassManager(PassManager &pm) {

@@ -44,6 +44,8 @@ static constexpr int64_t kRegistersOfBytes = 68, kRegistersOfFloat8 = 72;
 /// Accumulators of a thread above which their columns go over two warps, and
 /// the same where each factor is the sum of two; see tile-partition-warps.
 static constexpr int64_t kMostAccumulators = 128, kMostSplit = 64;
+/// Of a block of threads.
+static constexpr int64_t kMostWarps = 32;
 
 static int64_t bytesOf(Type element) {
   return element.isIndex()
@@ -285,6 +287,7 @@ GpuUse GpuModel::use(const llvm::DenseMap<Value, int64_t> &sizes,
   };
   int64_t most = productBytes == 4 ? kMostSplit : kMostAccumulators;
   while (carried / result.columnWarps > most &&
+         2 * result.columnWarps * rowWarps <= kMostWarps &&
          canDivide(2 * result.columnWarps))
     result.columnWarps *= 2;
   int64_t rowBlocks =

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GpuTileTable.h"
+#include "attentile/Loops/Targets.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace attentile {
@@ -30,6 +31,16 @@ const GpuTarget *findGpuTarget(llvm::StringRef name) {
   const GpuTarget *found = llvm::find_if(
       targets, [&](const GpuTarget &target) { return target.name == name; });
   return found == std::end(targets) ? nullptr : found;
+}
+
+int64_t mostSharedBytes(llvm::StringRef name) {
+  if (const GpuTarget *target = findGpuTarget(name))
+    return target->sharedPerBlock;
+  return std::max_element(std::begin(targets), std::end(targets),
+                          [](const GpuTarget &a, const GpuTarget &b) {
+                            return a.sharedPerBlock < b.sharedPerBlock;
+                          })
+      ->sharedPerBlock;
 }
 
 namespace {

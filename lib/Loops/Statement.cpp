@@ -258,6 +258,12 @@ private:
     }
     // Without a product: the last axis, the last two where nothing is reduced.
     unsigned tiles = loops.empty() && scores.empty() ? 2 : 1;
+    // Two that stand whole are a tile; a third would multiply what it holds.
+    auto isWhole = [&](BlockArgument index) {
+      return whole.test(axes.numberOf(index));
+    };
+    if (llvm::count_if(statement.left, isWhole) > 1)
+      return;
     for (BlockArgument index : llvm::reverse(statement.left))
       if (tiles && rest.test(axes.numberOf(index))) {
         place(index);

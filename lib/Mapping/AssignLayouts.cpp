@@ -287,15 +287,17 @@ LogicalResult Assignment::assignElementwise(Operation *op) {
 
 /// An accumulator's lane has two neighbours of a row: 4 bytes of a 16-bit
 /// output, an eighth of what memory writes at once. So the lanes of a row
-/// exchange until each has 16 bytes.
+/// exchange until each has 16 bytes, through shared memory: of a tile larger
+/// than every target has room for, elements go from where they are.
 void Assignment::gatherPackets(tile::StoreOp store) {
   auto type = dyn_cast<RankedTensorType>(store.getValue().getType());
   auto element =
       dyn_cast<FloatType>(store.getTensor().getType().getElementType());
   if (!type || type.getRank() != 2 || !element || element.getWidth() != 16)
     return;
+  constexpr int64_t kMostBytes = 64 * 1024;
   auto last = store.getIndices().back().getDefiningOp<tile::IndexOp>();
-  if (!last ||
+  if (!last || 2 * type.getNumElements() > kMostBytes ||
       tile::getAxes(last.getType()).front() != tile::getAxes(type).back())
     return;
   tile::FragmentAttr packets =

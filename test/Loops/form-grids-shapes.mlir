@@ -16,6 +16,20 @@ attn.kernel @elementwise sizes(%B, %M, %N) indices(%b < B, %m < M, %n < N, %d < 
   attn.write %z to %Z[%b, %m, %d] : f32, tensor<?x?x48xf32>
 }
 
+// Two axes stand whole, for the sum of rows and for the output: what other axes
+// there are is stepped along.
+// CHECK-LABEL: attn.kernel @whole
+// CHECK: attn.grid step(%h) tile() loop(%n) whole(%m, %e) {
+attn.kernel @whole sizes(%H, %N) indices(%h < H, %m < 40, %n < N, %e < 48)
+    ins(%X: f32[H, 40, N], %Y: f32[N, 48]) outs(%Z: f32[H, 40, 48]) {
+  %x = attn.read %X[%h, %m, %n] : tensor<?x40x?xf32>
+  %p = attn.softmax %x over (%m) : f32
+  %y = attn.read %Y[%n, %e] : tensor<?x48xf32>
+  %py = arith.mulf %p, %y : f32
+  %z = attn.reduce sum %py over (%n) product f32 : f32
+  attn.write %z to %Z[%h, %m, %e] : f32, tensor<?x40x48xf32>
+}
+
 // A product outside any loop over keys is tiled along both sides.
 // CHECK-LABEL: attn.kernel @matmul
 // CHECK: attn.grid step(%b) tile(%m, %n) loop(%k) whole() {
