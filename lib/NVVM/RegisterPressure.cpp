@@ -22,12 +22,12 @@ namespace {
 /// What a thread may have, and all threads of a multiprocessor.
 constexpr int64_t kMostRegisters = 255, kRegistersOfMultiprocessor = 65536;
 
-/// Of the registers that a kernel does not need, what ptxas 13 takes all the
-/// same; from the examples at head sizes 64 to 256 (scripts/resources.py). The
-/// second where operands are read from shared memory element by element.
-constexpr double kShare = 0.55, kShareIfElements = 0.25;
-/// A small kernel has no more loads to ask for.
-constexpr double kMostGrowth = 2.5;
+/// What ptxas 13 takes for what a kernel needs, fitted to the examples in all
+/// types at head sizes 8 to 512 (scripts/resources.py). Where there are
+/// products, three tenths more: operands that it asks for ahead, and their
+/// addresses. Small kernels share registers better, and each has some for its
+/// grid, arguments and strides.
+constexpr double kOfProducts = 1.3, kOfFew = 0.77, kOfEach = 31;
 
 /// Walks a kernel backwards with the set of values that are still needed.
 class Pressure {
@@ -179,15 +179,18 @@ int64_t predictRegisters(warp::KernelOp kernel) {
   int64_t needed = Pressure().of(kernel);
   if (needed >= most)
     return most;
-  bool readsElements = false;
-  kernel.getBody().walk([&](warp::LoadSharedOp load) {
-    readsElements |= load->getParentOfType<scf::ForOp>() != nullptr;
+  int64_t products = 0, loads = 0;
+  kernel.getBody().walk([&](Operation *op) {
+    products += isa<warp::MmaOp>(op);
+    loads += isa<warp::LoadOp>(op);
   });
-  // ptxas spends part of what is left on loads that it asks for ahead of their
-  // use, the more of it the more loads there are.
-  double share = readsElements ? kShareIfElements : kShare;
-  return std::min(needed + int64_t(share * double(most - needed)),
-                  int64_t(kMostGrowth * double(needed)));
+  // What is loaded one by one is asked for before the products; half of it was
+  // seen to wait for them.
+  if (products > 0)
+    needed += loads / 2;
+  double taken = std::max((products > 0 ? kOfProducts : 1) * double(needed),
+                          kOfEach + kOfFew * double(needed));
+  return std::min(most, int64_t(taken));
 }
 
 } // namespace attentile
