@@ -36,7 +36,7 @@ BARS = {CAUSAL: (.85, .85), "03-sliding-window": (.85, .85), "04-alibi": (.85, .
         "11-pair-bias": (.65, .8), "19-dropout": (.65, .8)}
 # For the tile sizes alone: blocks that depend on data are not to be counted.
 TILES = (f"--sizes=B=1,H={HEADS},G={HEADS},M={LONG},N={LONG},S={LONG},R=129,window={WINDOW},seed=1",
-         "--disable-pass=tile-skip-masked-blocks")
+         "--disable-pass=tile-list-blocks,tile-skip-masked-blocks")
 
 WORK = """
 #include <stdatomic.h>

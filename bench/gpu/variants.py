@@ -21,7 +21,7 @@ import commands  # noqa: E402
 HEAD_SIZE, LENGTHS = 128, (4096, 16384)
 # For the tile sizes alone: blocks that depend on data are not to be counted.
 TILES = ("--sizes=B=1,H=16,G=16,M=4096,N=4096,S=4096,R=129,window=1024,width=64,radius=7,seed=1",
-         "--disable-pass=tile-skip-masked-blocks")
+         "--disable-pass=tile-list-blocks,tile-skip-masked-blocks")
 # Speed per block that is wanted of each.
 BARS = {cells.PLAIN: 1.0, cells.CAUSAL: 0.9, "03-sliding-window": 0.9, "04-alibi": 0.9, "05-soft-cap": 0.8,
         cells.BIAS: 0.8, "09-prefix-lm": 0.9, "10-packed-documents": 0.9, "11-pair-bias": 0.8, "12-neighbourhood": 0.9,

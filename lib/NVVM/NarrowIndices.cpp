@@ -7,7 +7,8 @@
 //
 // Does: computes index values in i32 where every operand and the result are
 //   known to fit: masks compare positions once an element, and 64 bits cost a
-//   GPU two instructions and two registers each.
+//   GPU two instructions and two registers each. Positions are divided by
+//   positive numbers in 32 bits whatever these are.
 // Expects: a tile.program with warp.kernels, fragments unrolled.
 // Leaves: the values themselves, cast back to index where something else uses
 //   them, such as an address.
@@ -22,6 +23,7 @@
 #include "mlir/Analysis/DataFlow/DeadCodeAnalysis.h"
 #include "mlir/Analysis/DataFlow/IntegerRangeAnalysis.h"
 #include "mlir/Analysis/DataFlowFramework.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 
@@ -35,9 +37,22 @@ using namespace mlir;
 namespace attentile {
 namespace {
 
-/// The runtime refuses sizes beyond kLargestSize. Other arguments may be
-/// anything, which must be said: of values that nothing is said of, nothing
-/// that is computed from them has a range.
+/// The least number that attn.assume leaves of a program's scalar.
+std::optional<APInt> getAssumedLeast(BlockArgument value) {
+  for (auto assume : value.getOwner()->getOps<attn::AssumeOp>()) {
+    auto compare = assume.getCondition().getDefiningOp<arith::CmpIOp>();
+    APInt least;
+    if (compare && compare.getLhs() == value &&
+        compare.getPredicate() == arith::CmpIPredicate::sge &&
+        matchPattern(compare.getRhs(), m_ConstantInt(&least)))
+      return least;
+  }
+  return std::nullopt;
+}
+
+/// The runtime refuses sizes beyond kLargestSize, and what breaks an
+/// assumption. Other arguments may be anything, which must be said: of values
+/// that nothing is said of, nothing that is computed from them has a range.
 struct ProgramRanges
     : InferIntRangeInterface::ExternalModel<ProgramRanges, tile::ProgramOp> {
   void inferResultRanges(Operation *op, ArrayRef<ConstantIntRanges>,
@@ -47,15 +62,78 @@ struct ProgramRanges
       setRange(size, ConstantIntRanges::fromSigned(APInt(64, 0),
                                                    APInt(64, kLargestSize)));
     for (BlockArgument in : cast<attn::SignatureOpInterface>(op).getInArgs())
-      if (in.getType().isIntOrIndex())
-        setRange(in, ConstantIntRanges::maxRange(
-                         ConstantIntRanges::getStorageBitwidth(in.getType())));
+      if (in.getType().isIntOrIndex()) {
+        auto range = ConstantIntRanges::maxRange(
+            ConstantIntRanges::getStorageBitwidth(in.getType()));
+        if (std::optional<APInt> least = getAssumedLeast(in))
+          range = ConstantIntRanges::fromSigned(
+              least->sextOrTrunc(range.smax().getBitWidth()), range.smax());
+        setRange(in, range);
+      }
   }
   void inferResultRangesFromOptional(Operation *op, ArrayRef<IntegerValueRange>,
                                      SetIntLatticeFn setRange) const {
     inferResultRanges(op, {}, [&](Value value, const ConstantIntRanges &range) {
       setRange(value, IntegerValueRange(range));
     });
+  }
+};
+
+/// Of an operation with one result, from its operands' ranges.
+template <typename Model, typename Op>
+struct ResultRange : InferIntRangeInterface::ExternalModel<Model, Op> {
+  void inferResultRanges(Operation *op, ArrayRef<ConstantIntRanges> operands,
+                         SetIntRangeFn setRange) const {
+    setRange(op->getResult(0), Model::get(operands));
+  }
+  void inferResultRangesFromOptional(Operation *op,
+                                     ArrayRef<IntegerValueRange> operands,
+                                     SetIntLatticeFn setRange) const {
+    SmallVector<ConstantIntRanges> known;
+    for (const IntegerValueRange &operand : operands) {
+      if (operand.isUninitialized())
+        return;
+      known.push_back(operand.getValue());
+    }
+    setRange(op->getResult(0), IntegerValueRange(Model::get(known)));
+  }
+};
+
+ConstantIntRanges anything(const ConstantIntRanges &like) {
+  return ConstantIntRanges::maxRange(like.smin().getBitWidth());
+}
+
+struct QuotientRange : ResultRange<QuotientRange, attn::FloorDivOp> {
+  static ConstantIntRanges get(ArrayRef<ConstantIntRanges> operands) {
+    const ConstantIntRanges &x = operands[0], &divisor = operands[1];
+    if (!divisor.smin().isStrictlyPositive() || x.smin().isNegative())
+      return anything(x);
+    return ConstantIntRanges::fromSigned(x.smin().sdiv(divisor.smax()),
+                                         x.smax().sdiv(divisor.smin()));
+  }
+};
+
+struct RemainderRange : ResultRange<RemainderRange, attn::FloorModOp> {
+  static ConstantIntRanges get(ArrayRef<ConstantIntRanges> operands) {
+    const ConstantIntRanges &x = operands[0], &divisor = operands[1];
+    if (!divisor.smin().isStrictlyPositive())
+      return anything(x);
+    APInt most = divisor.smax() - 1;
+    if (!x.smin().isNegative())
+      most = llvm::APIntOps::smin(most, x.smax());
+    return ConstantIntRanges::fromSigned(APInt::getZero(most.getBitWidth()),
+                                         most);
+  }
+};
+
+struct MagnitudeRange : ResultRange<MagnitudeRange, math::AbsIOp> {
+  static ConstantIntRanges get(ArrayRef<ConstantIntRanges> operands) {
+    const ConstantIntRanges &x = operands[0];
+    if (x.smin().isMinSignedValue())
+      return anything(x);
+    return ConstantIntRanges::fromSigned(
+        APInt::getZero(x.smin().getBitWidth()),
+        llvm::APIntOps::smax(x.smin().abs(), x.smax().abs()));
   }
 };
 
@@ -81,6 +159,8 @@ private:
   bool clampComparison(arith::CmpIOp compare);
   Value saturated(Value value, int64_t margin);
   bool narrowClamp(Operation *outer);
+  bool dividesByPositive(Operation *op);
+  void narrowDivision(Operation *op);
   void rewrite(Operation *op);
 };
 
@@ -101,8 +181,8 @@ bool Narrower::canNarrow(Operation *op) {
       isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::MinSIOp,
           arith::MaxSIOp, arith::DivSIOp, arith::RemSIOp, arith::FloorDivSIOp,
           arith::CeilDivSIOp, arith::AndIOp, arith::OrIOp, arith::XOrIOp,
-          arith::CmpIOp, arith::SelectOp, attn::FloorDivOp, attn::FloorModOp>(
-          op);
+          arith::CmpIOp, arith::SelectOp, math::AbsIOp, attn::FloorDivOp,
+          attn::FloorModOp>(op);
   bool isUnsigned =
       isa<arith::DivUIOp, arith::RemUIOp, arith::CeilDivUIOp, arith::MinUIOp,
           arith::MaxUIOp, arith::ShRUIOp, arith::ShRSIOp, arith::ShLIOp>(op);
@@ -261,7 +341,38 @@ Value Narrower::narrowed(Value value) {
   return narrow[value] = result;
 }
 
+/// Whether a position, from 0 to below the largest of 32 bits, is divided by a
+/// number that is positive. (Of a constant the expansion makes more.)
+bool Narrower::dividesByPositive(Operation *op) {
+  if (!isa<attn::FloorDivOp, attn::FloorModOp>(op) ||
+      !op->getResult(0).getType().isIndex() ||
+      matchPattern(op->getOperand(1), m_Constant()) ||
+      !fits(op->getOperand(0), /*nonNegative=*/true))
+    return false;
+  auto rangeOf = [&](Value value) {
+    return solver.lookupState<dataflow::IntegerValueRangeLattice>(value)
+        ->getValue();
+  };
+  IntegerValueRange divisor = rangeOf(op->getOperand(1));
+  return !divisor.isUninitialized() &&
+         divisor.getValue().smin().isStrictlyPositive() &&
+         rangeOf(op->getOperand(0)).getValue().smax().slt(INT32_MAX);
+}
+
+/// A divisor above every position gives what the largest of 32 bits gives.
+void Narrower::narrowDivision(Operation *op) {
+  Value lhs = narrowed(op->getOperand(0)), rhs = op->getOperand(1);
+  rhs = fits(rhs) ? narrowed(rhs) : saturated(rhs, /*margin=*/0);
+  builder.setInsertionPoint(op);
+  narrow[op->getResult(0)] =
+      isa<attn::FloorDivOp>(op)
+          ? arith::DivUIOp::create(builder, op->getLoc(), lhs, rhs).getResult()
+          : arith::RemUIOp::create(builder, op->getLoc(), lhs, rhs).getResult();
+}
+
 void Narrower::rewrite(Operation *op) {
+  if (dividesByPositive(op))
+    return narrowDivision(op);
   OperationState state(op->getLoc(), op->getName());
   for (Value operand : op->getOperands())
     state.operands.push_back(operand.getType().isIndex() ? narrowed(operand)
@@ -291,7 +402,7 @@ void Narrower::run() {
   SmallVector<arith::CmpIOp> comparisons;
   SmallVector<Operation *> clamps;
   kernel.getBody().walk([&](Operation *op) {
-    if (canNarrow(op))
+    if (canNarrow(op) || dividesByPositive(op))
       work.push_back(op);
     else if (auto compare = dyn_cast<arith::CmpIOp>(op))
       comparisons.push_back(compare);
@@ -347,6 +458,13 @@ struct WarpNarrowIndices : impl::WarpNarrowIndicesBase<WarpNarrowIndices> {
     registry.addExtension(+[](MLIRContext *context, tile::TileDialect *) {
       if (!tile::ProgramOp::hasTrait<InferIntRangeInterface::Trait>())
         tile::ProgramOp::attachInterface<ProgramRanges>(*context);
+    });
+    registry.addExtension(+[](MLIRContext *context, attn::AttnDialect *) {
+      attn::FloorDivOp::attachInterface<QuotientRange>(*context);
+      attn::FloorModOp::attachInterface<RemainderRange>(*context);
+    });
+    registry.addExtension(+[](MLIRContext *context, math::MathDialect *) {
+      math::AbsIOp::attachInterface<MagnitudeRange>(*context);
     });
   }
 

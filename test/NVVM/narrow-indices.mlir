@@ -67,3 +67,32 @@ tile.program @p sizes(%N, %R) ins(%T: f32[R], %far: index) outs(%Y: f32[N]) {
     } {tile.axis = "n"}
   }
 }
+
+// -----
+
+// By a number that is assumed positive, whatever it is, positions are divided
+// in 32 bits; what is made of quotients and remainders fits too. Where nothing
+// is said of a divisor nothing is known of the quotient.
+// CHECK-LABEL: warp.kernel @quotients
+// CHECK: %[[MOST:.*]] = arith.minsi %{{.*}}, %{{.*}} : index
+// CHECK: %[[WIDTH:.*]] = arith.index_cast %[[MOST]] : index to i32
+// CHECK: %[[Q:.*]] = arith.divui %{{.*}}, %[[WIDTH]] : i32
+// CHECK: %[[R:.*]] = arith.remui %{{.*}}, %[[WIDTH]] : i32
+// CHECK: %[[D:.*]] = arith.subi %[[R]], %[[Q]] overflow<nsw> : i32
+// CHECK: math.absi %[[D]] : i32
+// CHECK: attn.floordiv %{{.*}}, %far : index
+tile.program @p sizes(%N) ins(%width: index, %far: index) outs(%Y: f32[N]) {
+  %c1 = arith.constant 1 : index
+  %positive = arith.cmpi sge, %width, %c1 : index
+  attn.assume %positive, "width >= 1"
+  warp.kernel @quotients grid(%i < %N) warps(1) {
+    %one = arith.constant 1.0 : f32
+    %q = attn.floordiv %i, %width : index
+    %r = attn.floormod %i, %width : index
+    %d = arith.subi %r, %q : index
+    %a = math.absi %d : index
+    %f = attn.floordiv %i, %far : index
+    warp.store %one, %Y[%a] : f32, tensor<?xf32>
+    warp.store %one, %Y[%f] : f32, tensor<?xf32>
+  }
+}
