@@ -45,6 +45,8 @@ public:
 
   /// By intervals.
   Truth get(Formula formula);
+  /// Whether a condition is one value in all of the block.
+  bool isUniform(mlir::Value condition) { return bool(copyUniform(condition)); }
 
   /// The same of one row alone, the tile's first or its last that counts: can
   /// says whether it holds for an element there. Nothing if a condition cannot

@@ -84,6 +84,33 @@ bool GpuModel::isByDiagonals(attn::ReadOp read) {
   return diagonal == 1;
 }
 
+/// A table's Boolean for quotients of positions. Tiles that these do not cross
+/// have one, and a list of blocks (tile-list-blocks) leaves none to evaluate.
+bool GpuModel::addTableRead(attn::ReadOp read) {
+  if (!read.getType().isInteger(1))
+    return false;
+  TableRead table;
+  for (Value index : read.getIndices()) {
+    attn::Axes own = axes.of(index);
+    own.reset(steps);
+    if (own.none())
+      continue;
+    auto quotient = index.getDefiningOp<attn::FloorDivOp>();
+    auto size =
+        quotient ? getConstantIntValue(quotient.getRhs()) : std::nullopt;
+    if (!size || *size <= 0 || !isa<BlockArgument>(quotient.getLhs()))
+      return false;
+    table.blocks.push_back({quotient.getLhs(), *size});
+  }
+  if (table.blocks.size() < 2)
+    return false;
+  attn::Axes own = axes.of(read.getResult());
+  own.reset(steps);
+  table.elements = {own, bytesOf(read.getType()), 1};
+  tables.push_back(table);
+  return true;
+}
+
 /// What scores are computed from: values of rows or columns alone that are more
 /// than a position.
 void GpuModel::addOperand(Operation &op) {
@@ -143,7 +170,7 @@ GpuModel::GpuModel(attn::GridOp grid, attn::AxesAnalysis &axes)
       ++diagonals;
     else if (isa<attn::RandomOp>(op))
       ++randoms;
-    else if (read)
+    else if (read && !addTableRead(read))
       loads += add(read.getResult(), axes.of(read.getResult()));
     auto reduction = dyn_cast<attn::ReduceOp>(op);
     if (!reduction || matchProduct(reduction, axes, steps))
@@ -296,19 +323,28 @@ GpuUse GpuModel::use(const llvm::DenseMap<Value, int64_t> &sizes,
   // Both blocks' scores and exponentials, and the sums that stay.
   bool atOnce = rowBlocks > 1 &&
                 carried / result.columnWarps + 2 * scored + rows <= kMostAtOnce;
+  int64_t elementLoads = loads, ofTables = 0;
+  for (const TableRead &table : tables)
+    if (llvm::any_of(table.blocks, [&](auto block) {
+          return block.second % sizes.lookup(block.first) != 0;
+        })) {
+      ++elementLoads;
+      ofTables += count(table.elements);
+    }
   int64_t ofColumns = 0; // a lane has two of every eight columns
   for (const Held &held : columnValues)
     for (BlockArgument axis : axes.indicesOf(held.axes))
       ofColumns += held.times * sizes.lookup(axis) / 4;
   result.registers =
-      carried / result.columnWarps + scored + count(others) + ofColumns +
-      (keepLeft ? count(lefts) : 0) +
+      carried / result.columnWarps + scored + count(others) + ofTables +
+      ofColumns + (keepLeft ? count(lefts) : 0) +
       // 16 rows at a time; those after them take the place of
       // scores that have been.
       count(rounded) / std::max<int64_t>(rowBlocks, 1) + rows +
       kOtherRegisters + (atOnce ? kRegistersAtOnce : 0) +
       kRegistersPerDiagonals * diagonals + kRegistersPerRandom * randoms +
-      bytesRegisters + rowBlocks * (2 * rowValues + kRegistersPerLoad * loads) +
+      bytesRegisters +
+      rowBlocks * (2 * rowValues + kRegistersPerLoad * elementLoads) +
       (tanhs > 0 ? kRegistersPerTanh : 0) + kRegistersPerQuotient * quotients +
       (productBytes == 4 ? kSplitRegisters : 0) +
       (productBytes == 4 && scores.size() > 1 ? kRegistersOfSecondSplit : 0);

@@ -57,6 +57,11 @@ private:
     attn::Axes axes;
     int64_t bytes, times;
   };
+  /// A Boolean that is one in whole blocks of so many indices of axes.
+  struct TableRead {
+    llvm::SmallVector<std::pair<mlir::Value, int64_t>> blocks;
+    Held elements;
+  };
   /// A tile in shared memory, its last axis contiguous.
   struct Shared {
     attn::Axes axes;
@@ -68,6 +73,7 @@ private:
   void addOperand(mlir::Operation &op);
   void addCarried();
   bool isByDiagonals(attn::ReadOp read);
+  bool addTableRead(attn::ReadOp read);
   void addFactor(mlir::Value factor, bool isLeft, int64_t bytes);
   int64_t countSoftmaxes(mlir::Value factor, const attn::Axes &over);
 
@@ -76,16 +82,17 @@ private:
   attn::Axes steps, loops;
   mlir::Value rowAxis;
   int64_t productBytes = 0, leastBytes = 4;
-  int64_t diagonals = 0;         ///< reads by sums of several axes
-  int64_t tanhs = 0; ///< of rows and columns
-  int64_t quotients = 0;         ///< of rows or columns by a size
-  int64_t loads = 0;             ///< an element for each score
-  int64_t rowValues = 0;         ///< registers for each row
+  int64_t diagonals = 0; ///< reads by sums of several axes
+  int64_t tanhs = 0;     ///< of rows and columns
+  int64_t quotients = 0; ///< of rows or columns by a size
+  int64_t loads = 0;     ///< an element for each score
+  int64_t rowValues = 0; ///< registers for each row
   llvm::SmallVector<Held> columnValues;
   int64_t randoms = 0;                  ///< values of random bits
   int64_t bytesRegisters = 0;           ///< of 8-bit factors in a loop
   llvm::SmallVector<mlir::Value> order; ///< tile, loop, whole axes
   llvm::SmallVector<Held> accumulators, scores, rounded, lefts, others;
+  llvm::SmallVector<TableRead> tables;
   llvm::SmallVector<Shared> factors;
   llvm::SmallDenseSet<mlir::Value> known;
 };

@@ -46,6 +46,20 @@ bool isClosed(MaskedLoop &masked, scf::ForOp loop, ArrayRef<RowAxis> rows) {
   return possible.size() <= kMaxIntervals && sets.getOpenConditions().empty();
 }
 
+/// Masks that hide nothing of a block that is listed, such as those of a table
+/// of blocks.
+IRMapping getSurelyVisible(MaskedLoop &masked, scf::ForOp loop,
+                           ArrayRef<RowAxis> rows) {
+  OpBuilder builder(loop), inside(&loop.getBody()->front());
+  IndexBuilder before(builder, loop.getLoc()), index(inside, loop.getLoc());
+  IntervalSets sets(before, loop, rows);
+  // What this emits is not used.
+  BlockTruth truth(index, sets, loop, rows, loop.getInductionVar(),
+                   masked.getSize());
+  return masked.getVisibleIfNeeded(
+      builder, [&](Value condition) { return truth.isUniform(condition); });
+}
+
 /// A copy of `loop` over the list's entries from one place to another.
 scf::ForOp runOverList(IndexBuilder &index, scf::ForOp loop, BlockList &list,
                        Value from, Value to, tile::BlockClass blocks,
@@ -102,9 +116,10 @@ void listBlocks(tile::KernelOp kernel, scf::ForOp loop,
         runOverList(index, loop, *list, from, middle, tile::BlockClass::Full,
                     carried, masked.getVisible(builder))
             .getResults();
-  carried = runOverList(index, loop, *list, middle, to,
-                        tile::BlockClass::Partial, carried, {})
-                .getResults();
+  carried =
+      runOverList(index, loop, *list, middle, to, tile::BlockClass::Partial,
+                  carried, getSurelyVisible(masked, loop, rows))
+          .getResults();
   remark::passed(loop.getLoc(), getOptions("block-list"))
       << "loop over the blocks that are needed: a grid before lists them for "
          "each tile of rows";

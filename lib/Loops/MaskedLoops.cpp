@@ -121,6 +121,7 @@ MaskedLoop::MaskedLoop(scf::ForOp loop) : loop(loop) {
     Formula condition = inside.getCondition(mask.value);
     if (!mask.visible)
       condition = formulas.getNot(condition);
+    conditions.push_back(condition);
     full = full ? formulas.getAnd(full, condition) : condition;
   }
 }
@@ -149,8 +150,25 @@ bool MaskedLoop::isSafeBeyond() {
 }
 
 IRMapping MaskedLoop::getVisible(OpBuilder &builder) {
+  return getVisible(builder, [](Formula) { return true; });
+}
+
+IRMapping MaskedLoop::getVisibleIfNeeded(OpBuilder &builder,
+                                         function_ref<bool(Value)> isUniform) {
+  return getVisible(builder, [&](Formula condition) {
+    return condition->kind == FormulaNode::Atom &&
+           formulas.getWhere(needed, condition->atom, condition->negated)
+               ->isFalse() &&
+           isUniform(condition->atom);
+  });
+}
+
+IRMapping MaskedLoop::getVisible(OpBuilder &builder,
+                                 function_ref<bool(Formula)> isVisible) {
   IRMapping visible;
-  for (MaskCondition mask : masks) {
+  for (auto [mask, condition] : llvm::zip_equal(masks, conditions)) {
+    if (!isVisible(condition))
+      continue;
     Type type = mask.value.getType();
     Attribute value = builder.getBoolAttr(mask.visible);
     if (auto tile = dyn_cast<RankedTensorType>(type))

@@ -57,14 +57,24 @@ public:
   /// Maps each mask's condition to its visible value, made in `builder`'s
   /// place.
   mlir::IRMapping getVisible(mlir::OpBuilder &builder);
+  /// The same of conditions alone that are visible in a whole block if one of
+  /// its elements is needed: those of one value there (`isUniform`) that no
+  /// needed element has hidden.
+  mlir::IRMapping
+  getVisibleIfNeeded(mlir::OpBuilder &builder,
+                     llvm::function_ref<bool(mlir::Value)> isUniform);
 
 private:
+  mlir::IRMapping getVisible(mlir::OpBuilder &builder,
+                             llvm::function_ref<bool(Formula)> isVisible);
+
   mlir::scf::ForOp loop;
   bool open = false;
   int64_t size = 0;
   Formulas formulas;
   Formula needed = nullptr, full = nullptr;
   llvm::SmallVector<MaskCondition> masks;
+  llvm::SmallVector<Formula> conditions; ///< each mask's, where it is visible
 };
 
 /// Fills `copy`, a loop without a body, with that of `loop`. `mapping` has the

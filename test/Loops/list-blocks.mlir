@@ -123,6 +123,12 @@ tile.program @documents sizes(%B, %H, %S) ins(%X: f32[B, H, S, S], %doc: i32[B, 
 // CHECK: tile.load %allowed[%{{.*}}, %{{.*}}] : tensor<?x?xi1>, (index, index) -> i1
 // CHECK-NOT: tile.reduce
 // CHECK: tile.to_list
+// A block that is listed has the condition, so that no loop evaluates it.
+// CHECK: tile.kernel @table_0 grid
+// CHECK-NOT: %allowed
+// CHECK: tile.blocks = #tile.blocks<full>, tile.from_list
+// CHECK-NOT: %allowed
+// CHECK: tile.blocks = #tile.blocks<partial>, tile.from_list
 tile.program @table sizes(%S, %T) ins(%X: f32[S, S], %allowed: i1[T, T]) outs(%Y: f32[S]) {
   %c0 = arith.constant 0 : index
   %c32 = arith.constant 32 : index
