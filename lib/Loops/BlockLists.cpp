@@ -309,11 +309,10 @@ SmallVector<unsigned> ListWriter::getCoordinates() {
       for (Value operand : op->getOperands())
         add(operand);
   SmallVector<unsigned> result;
-  for (BlockArgument id : kernel.getBody().getArguments())
+  auto ids = kernel.getBody().getArguments();
+  for (BlockArgument id : firstBlock ? ids.drop_back() : ids) // the part
     if (values.contains(id))
       result.push_back(id.getArgNumber());
-  if (firstBlock)
-    result.pop_back(); // the part
   return result;
 }
 

@@ -8,6 +8,7 @@
 #include "GpuTileSizes.h"
 #include "Products.h"
 #include "Tile/Layout.h"
+#include "attentile/AssumedLeast.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/SetVector.h"
@@ -31,7 +32,8 @@ static constexpr int64_t kRegistersPerDiagonals = 10;
 /// is loaded for each score, and what a tanh and a division by a size need. A
 /// row's bounds are made where they are voted on.
 static constexpr int64_t kRegistersPerLoad = 18, kRegistersPerTanh = 4,
-                         kRegistersPerQuotient = 8;
+                         kRegistersPerQuotient = 8,
+                         kRegistersPerNarrowQuotient = 2;
 /// Where sums, scores and exponentials are at most so many, all of a warp's
 /// rows decide at once (tile-to-warp), for some more registers. Above, as with
 /// 128 columns and 48 keys, ptxas was not seen to take these.
@@ -132,8 +134,14 @@ void GpuModel::addOperand(Operation &op) {
                     !getConstantIntValue(op.getOperand(1));
   if (own.count() != 1 || !(isa<attn::ReadOp>(op) || isQuotient))
     return;
-  quotients += isQuotient;
   int64_t registers = llvm::divideCeil(bytesOf(op.getResult(0).getType()), 4);
+  // By what is known to be positive, in 32 bits (warp-narrow-indices).
+  bool isNarrow =
+      isQuotient && getAssumedLeast(op.getOperand(1)).value_or(0) > 0;
+  if (isNarrow)
+    registers = 1;
+  quotients += isQuotient && !isNarrow;
+  narrowQuotients += isNarrow;
   attn::Axes ofLoop = own;
   ofLoop &= loops;
   if (ofRow.any())
@@ -346,6 +354,7 @@ GpuUse GpuModel::use(const llvm::DenseMap<Value, int64_t> &sizes,
       bytesRegisters +
       rowBlocks * (2 * rowValues + kRegistersPerLoad * elementLoads) +
       (tanhs > 0 ? kRegistersPerTanh : 0) + kRegistersPerQuotient * quotients +
+      kRegistersPerNarrowQuotient * narrowQuotients +
       (productBytes == 4 ? kSplitRegisters : 0) +
       (productBytes == 4 && scores.size() > 1 ? kRegistersOfSecondSplit : 0);
 

@@ -82,11 +82,12 @@ private:
   attn::Axes steps, loops;
   mlir::Value rowAxis;
   int64_t productBytes = 0, leastBytes = 4;
-  int64_t diagonals = 0; ///< reads by sums of several axes
-  int64_t tanhs = 0;     ///< of rows and columns
-  int64_t quotients = 0; ///< of rows or columns by a size
-  int64_t loads = 0;     ///< an element for each score
-  int64_t rowValues = 0; ///< registers for each row
+  int64_t diagonals = 0;       ///< reads by sums of several axes
+  int64_t tanhs = 0;           ///< of rows and columns
+  int64_t quotients = 0;       ///< of rows or columns by a size
+  int64_t narrowQuotients = 0; ///< likewise, in 32 bits
+  int64_t loads = 0;           ///< an element for each score
+  int64_t rowValues = 0;       ///< registers for each row
   llvm::SmallVector<Held> columnValues;
   int64_t randoms = 0;                  ///< values of random bits
   int64_t bytesRegisters = 0;           ///< of 8-bit factors in a loop

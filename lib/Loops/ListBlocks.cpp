@@ -43,7 +43,8 @@ bool isClosed(MaskedLoop &masked, scf::ForOp loop, ArrayRef<RowAxis> rows) {
   IntervalSet possible = sets.get(masked.getNeeded(), Side::Possible);
   if (masked.getFull())
     sets.get(masked.getFull(), Side::Certain);
-  return possible.size() <= kMaxIntervals && sets.getOpenConditions().empty();
+  return possible.empty() ||
+         (possible.size() <= kMaxIntervals && sets.getOpenConditions().empty());
 }
 
 /// Masks that hide nothing of a block that is listed, such as those of a table

@@ -17,6 +17,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Warp/Warp.h"
+#include "attentile/AssumedLeast.h"
 #include "attentile/NVVM/Passes.h"
 #include "attentile/NVVM/Signature.h"
 #include "mlir/Analysis/DataFlow/ConstantPropagationAnalysis.h"
@@ -37,19 +38,6 @@ using namespace mlir;
 namespace attentile {
 namespace {
 
-/// The least number that attn.assume leaves of a program's scalar.
-std::optional<APInt> getAssumedLeast(BlockArgument value) {
-  for (auto assume : value.getOwner()->getOps<attn::AssumeOp>()) {
-    auto compare = assume.getCondition().getDefiningOp<arith::CmpIOp>();
-    APInt least;
-    if (compare && compare.getLhs() == value &&
-        compare.getPredicate() == arith::CmpIPredicate::sge &&
-        matchPattern(compare.getRhs(), m_ConstantInt(&least)))
-      return least;
-  }
-  return std::nullopt;
-}
-
 /// The runtime refuses sizes beyond kLargestSize, and what breaks an
 /// assumption. Other arguments may be anything, which must be said: of values
 /// that nothing is said of, nothing that is computed from them has a range.
@@ -65,9 +53,10 @@ struct ProgramRanges
       if (in.getType().isIntOrIndex()) {
         auto range = ConstantIntRanges::maxRange(
             ConstantIntRanges::getStorageBitwidth(in.getType()));
-        if (std::optional<APInt> least = getAssumedLeast(in))
+        if (std::optional<int64_t> least = getAssumedLeast(in))
           range = ConstantIntRanges::fromSigned(
-              least->sextOrTrunc(range.smax().getBitWidth()), range.smax());
+              APInt(range.smax().getBitWidth(), *least, /*isSigned=*/true),
+              range.smax());
         setRange(in, range);
       }
   }

@@ -317,3 +317,46 @@ tile.program @after sizes(%B, %S) ins(%X: f32[B, S, S], %doc: i32[S]) outs(%Y: f
     tile.store %r, %Y[%b, %m] : tensor<32xf32, #m>, tensor<?x?xf32>, (index, tensor<32xindex, #m>)
   }
 }
+
+// -----
+
+#m = #tile.axes<"m">
+#n = #tile.axes<"n">
+#mn = #tile.axes<"m", "n">
+
+// Where bounds alone show that nothing is needed (m <= -1) there is no list.
+// CHECK-LABEL: tile.program @nothing
+// CHECK-NOT: attn.workspace
+// CHECK-NOT: tile.from_list
+// PARTS-LABEL: tile.program @nothing
+// PARTS-NOT: attn.workspace
+tile.program @nothing sizes(%M, %N) ins(%X: f32[M, N], %k: i1[M, N], %doc: i32[M]) outs(%Y: f32[M]) {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c16 = arith.constant 16 : index
+  %tiles = arith.ceildivsi %M, %c32 : index
+  tile.kernel @nothing_0 grid(%i < %tiles) {
+    %m0 = arith.muli %i, %c32 : index
+    %m = tile.index %m0 : tensor<32xindex, #m>
+    %least = arith.constant dense<-1> : tensor<32xindex, #m>
+    %seen_m = arith.cmpi sle, %m, %least : tensor<32xindex, #m>
+    %row = tile.broadcast %seen_m : tensor<32xi1, #m> to tensor<32x16xi1, #mn>
+    %ninf = arith.constant dense<0xFF800000> : tensor<32x16xf32, #mn>
+    %start = arith.constant dense<0xFF800000> : tensor<32xf32, #m>
+    %end = tile.broadcast %N : index to tensor<16xindex, #n>
+    %r = scf.for %n0 = %c0 to %N step %c16 iter_args(%a = %start) -> (tensor<32xf32, #m>) {
+      %n = tile.index %n0 : tensor<16xindex, #n>
+      %s = tile.load %X[%m, %n] : tensor<?x?xf32>, (tensor<32xindex, #m>, tensor<16xindex, #n>) -> tensor<32x16xf32, #mn>
+      %seen = tile.load %k[%m, %n] : tensor<?x?xi1>, (tensor<32xindex, #m>, tensor<16xindex, #n>) -> tensor<32x16xi1, #mn>
+      %w = arith.select %seen, %s, %ninf : tensor<32x16xi1, #mn>, tensor<32x16xf32, #mn>
+      %x = arith.select %row, %w, %ninf : tensor<32x16xi1, #mn>, tensor<32x16xf32, #mn>
+      %in_n = arith.cmpi slt, %n, %end : tensor<16xindex, #n>
+      %in = tile.broadcast %in_n : tensor<16xi1, #n> to tensor<32x16xi1, #mn>
+      %y = arith.select %in, %x, %ninf : tensor<32x16xi1, #mn>, tensor<32x16xf32, #mn>
+      %t = tile.reduce max %y over ["n"] : tensor<32x16xf32, #mn> -> tensor<32xf32, #m>
+      %next = arith.maximumf %a, %t : tensor<32xf32, #m>
+      scf.yield %next : tensor<32xf32, #m>
+    } {tile.axis = "n"}
+    tile.store %r, %Y[%m] : tensor<32xf32, #m>, tensor<?xf32>, (tensor<32xindex, #m>)
+  }
+}
