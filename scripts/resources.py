@@ -35,10 +35,9 @@ ROWS = [("bf16", 64), ("bf16", 128), ("bf16", 256), ("bf16", 512), ("f32", 64), 
 # Example (and type, head size, target or part of the kernel's name or of the message, where not all) and why it fails.
 KNOWN = [
     ({"example": "17-rotary"}, "a whole tile's cosines and sines are loaded before the first is used"),
-    ({"example": "12-neighbourhood", "kernel": "_blocks", "says": "predicted"},
+    ({"example": "12-neighbourhood", "says": "predicted"},
      "ptxas computes positions again that are counted as kept"),
     ({"example": "16-latent", "says": "predicted"}, "with 8 warps it takes all registers, 1.7 times what is alive"),
-    ({"example": "13-block-sparse", "says": "predicted"}, "it stays at 128, for a second block of 8 warps"),
 ]
 
 
