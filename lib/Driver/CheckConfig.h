@@ -54,6 +54,8 @@ struct Config {
   std::string str() const;
   /// What it has in common with others: "T=bf16,D=64".
   std::string compileKey() const;
+  /// That and the other sizes: what constraints speak of beside scalars.
+  std::string sizeKey() const;
 };
 
 /// A kernel under types and head sizes, emitted, with what its sizes are.

@@ -11,6 +11,9 @@ using namespace mlir;
 
 namespace attentile::checking {
 
+/// Draws, of other seeds, after which sizes count as refused.
+static constexpr unsigned kMostRefusals = 3;
+
 Variant *ConfigSets::variantOf(const Config &config) {
   std::string key = config.compileKey();
   auto found = variants.find(key);
@@ -81,7 +84,16 @@ Config ConfigSets::makeConfig(llvm::ArrayRef<unsigned> row) {
 
 bool ConfigSets::isPermitted(const Config &config) {
   Variant *variant = variantOf(config);
-  return variant && canDrawScalars(*variant, config);
+  if (!variant)
+    return false;
+  // A draw that fails tries many scalars: of constraints that none keep, this
+  // would be asked for thousands of rows.
+  unsigned &refused = refusals[config.sizeKey()];
+  if (refused == kMostRefusals)
+    return false;
+  bool drawn = canDrawScalars(*variant, config);
+  refused += !drawn;
+  return drawn;
 }
 
 /// Every combination; strides and values too, or else their next ones for each.

@@ -40,6 +40,9 @@ private:
   const Space &space;
   uint64_t seed;
   std::map<std::string, std::unique_ptr<Variant>> variants;
+  /// How often no scalars were found that keep the constraints, by
+  /// Config::sizeKey().
+  std::map<std::string, unsigned> refusals;
 };
 
 } // namespace attentile::checking

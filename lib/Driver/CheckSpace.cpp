@@ -28,11 +28,15 @@ std::string Config::compileKey() const {
   return key;
 }
 
-std::string Config::str() const {
-  std::string text = compileKey();
+std::string Config::sizeKey() const {
+  std::string key = compileKey();
   for (const auto &[name, size] : sizes)
-    text += name + "=" + std::to_string(size) + ",";
-  return text + "strides=" + stridesNames[unsigned(strides)] +
+    key += name + "=" + std::to_string(size) + ",";
+  return key;
+}
+
+std::string Config::str() const {
+  return sizeKey() + "strides=" + stridesNames[unsigned(strides)] +
          ",values=" + valuesNames[unsigned(values)] +
          ",seed=" + std::to_string(seed);
 }
