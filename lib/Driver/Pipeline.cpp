@@ -32,6 +32,7 @@ static constexpr llvm::StringRef kOptimizing[] = {
     "tile-list-blocks",
     "tile-skip-masked-blocks",
     "tile-fold-exp2",
+    "tile-fold-scales",
     "tile-peel-tails",
     "tile-join-loops",
     "tile-vote-masks",
@@ -147,6 +148,11 @@ static void buildLoopStage(OpPassManager &pm, const PipelineOptions &options) {
   // After those: they read exponentials of scores, not of scaled ones.
   if (options.isEnabled("tile-fold-exp2")) {
     pm.addPass(createTileFoldExp2());
+    simplify(pm, options);
+  }
+  // After that, which looks for a softmax's natural exponentials.
+  if (options.isEnabled("tile-fold-scales")) {
+    pm.addPass(createTileFoldScales());
     simplify(pm, options);
   }
   // Before the guard: the copy of a loop for its last block stays as it is.

@@ -322,6 +322,26 @@ def TileFoldExp2 : Pass<"tile-fold-exp2"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 
+def TileFoldScales : Pass<"tile-fold-scales"> {
+  let summary = "constants folded into exponentials, which become powers of 2";
+  let description = [{
+    What `tile-fold-exp2` does for a softmax, for exponentials that no softmax
+    holds: exp(scale * s + shift) is exp2(fma(s, scale * log2 e, shift * log2 e))
+    where the scale is a constant and the shift a constant or a scalar, as in
+    sigmoid attention. A quotient by a constant becomes a product. Each change
+    stays within what the formula's bound grants (lib/Loops/FoldScales.cpp says
+    why); an exponential of what no operation rounded is left alone.
+
+    ```mlir
+    // before                                       // after
+    %x = arith.divf %s, %cst_11.31                  %f = math.fma %s, %c1, %b1
+    %y = arith.addf %x, %b                          // c1 = -log2 e / 11.31, b1 = -b * log2 e
+    %z = math.exp (arith.negf %y)                   %z = math.exp2 %f
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
 def TilePeelTails : Pass<"tile-peel-tails"> {
   let summary = "full blocks without the axis's bound";
   let description = [{

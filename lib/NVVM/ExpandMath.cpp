@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Does: replaces exp, log, log2, tanh, pow, sin and cos on f32 scalars, and
-// conversions from bf16, 8-bit integers, and from and to 8-bit floats.
+// Does: replaces exp, log, log2, tanh, pow, sin, cos and 1 / x on f32 scalars,
+// and conversions from bf16, 8-bit integers, and from and to 8-bit floats.
 // Expects: registers, no fragments.
 // Leaves: exp2, which is one instruction, and what the instruction set rounds
 //   correctly: sqrt, fma, floor and its kin.
@@ -19,6 +19,7 @@
 #include "attentile/NVVM/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
@@ -203,6 +204,23 @@ struct ExpandByteToFloat : OpRewritePattern<arith::SIToFPOp> {
   }
 };
 
+/// 1 / x by the instruction for reciprocals: within a unit of the last place,
+/// where a quotient is granted twice half of one.
+struct ExpandReciprocal : OpRewritePattern<arith::DivFOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::DivFOp op,
+                                PatternRewriter &rewriter) const override {
+    bool approximate =
+        bitEnumContainsAny(op.getFastmath(), arith::FastMathFlags::afn);
+    if (!op.getType().isF32() || approximate ||
+        !matchPattern(op.getLhs(), m_OneFloat()))
+      return failure();
+    Lanes m(rewriter, op.getLoc(), op.getType(), /*fused=*/true);
+    rewriter.replaceOp(op, m.reciprocal(op.getRhs()));
+    return success();
+  }
+};
+
 struct NVVMExpandMath : impl::NVVMExpandMathBase<NVVMExpandMath> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
@@ -214,7 +232,7 @@ struct NVVMExpandMath : impl::NVVMExpandMathBase<NVVMExpandMath> {
              ExpandUnary<math::TanhOp, native::expandTanhByReciprocal>,
              ExpandPowF, ExpandExtF, ExpandTrig<math::SinOp, native::expandSin>,
              ExpandTrig<math::CosOp, native::expandCos>>(context);
-    patterns.add<ExpandByteToFloat>(context);
+    patterns.add<ExpandByteToFloat, ExpandReciprocal>(context);
     populateExpandFloat8Patterns(patterns);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
