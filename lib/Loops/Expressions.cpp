@@ -8,6 +8,7 @@
 #include "Expressions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
+#include <cmath>
 
 using namespace mlir;
 
@@ -245,6 +246,18 @@ bool isZero(const Expr *expr) {
   if (auto integer = dyn_cast<IntegerAttr>(value))
     return integer.getValue().isZero();
   return isConstant(expr, 0);
+}
+
+bool isSurelyFinite(const Expr *expr) {
+  if (std::optional<double> constant = constantOf(expr))
+    return std::isfinite(*constant);
+  if (expr->is<arith::SelectOp>())
+    return isSurelyFinite(expr->operands[1]) &&
+           isSurelyFinite(expr->operands[2]);
+  if (expr->is<arith::NegFOp>())
+    return isSurelyFinite(expr->operands[0]);
+  return expr->is<arith::SIToFPOp>() &&
+         tile::getElementType(expr->type).isF32();
 }
 
 //===----------------------------------------------------------------------===//

@@ -115,6 +115,10 @@ bool isConstant(const Expr *expr, double value);
 /// Whether `expr` is 0 or false.
 bool isZero(const Expr *expr);
 
+/// Whether an expression is a finite number whatever tensors hold: a constant,
+/// a choice between such, a converted integer.
+bool isSurelyFinite(const Expr *expr);
+
 /// Emits nodes as operations: those that vary inside the current loop, the
 /// others before it, each once.
 class Emitter {

@@ -166,6 +166,8 @@ private:
     if (!side.factor && result)
       return result; // 0 beyond the range already
     result = times(result, side.factor ? side.factor : graph.constant(1, loc));
+    if (!side.exponentials.empty() && isSurelyFinite(side.factor))
+      return result; // 0 times a number
     return tailed(result, wasTailed || !side.exponentials.empty(),
                   attn::ReduceKind::Sum);
   }

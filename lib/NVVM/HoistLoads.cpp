@@ -14,11 +14,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ArithmeticSlice.h"
 #include "Warp/Warp.h"
 #include "attentile/NVVM/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "llvm/ADT/SetVector.h"
 
 namespace attentile {
 #define GEN_PASS_DEF_WARPHOISTLOADS
@@ -33,25 +32,6 @@ namespace {
 /// Registers that a body's loads may hold during its products.
 constexpr int64_t kMostRegisters = 32;
 
-/// Adds `op` behind what it needs of its block; false where that is more than
-/// arithmetic.
-bool collect(Operation *op, llvm::SetVector<Operation *> &slice) {
-  if (slice.contains(op))
-    return true;
-  if (op->getNumRegions() != 0 || !isMemoryEffectFree(op) ||
-      isa<warp::MmaOp, warp::ShuffleXorOp, warp::ShuffleFromOp, warp::VoteAllOp,
-          warp::VoteAnyOp>(op))
-    return false;
-  for (Value operand : op->getOperands()) {
-    Operation *needed = operand.getDefiningOp();
-    if (needed && needed->getBlock() == op->getBlock() &&
-        (isa<warp::LoadOp>(needed) || !collect(needed, slice)))
-      return false;
-  }
-  slice.insert(op);
-  return true;
-}
-
 int64_t registersOf(Type type) {
   int64_t bytes = warp::getElementBytes(warp::getElementType(type));
   return llvm::divideCeil(warp::getNumRegisters(type) * bytes, 4);
@@ -64,7 +44,7 @@ void hoist(Block &body) {
   for (Operation &op : body) {
     hasProduct |= isa<warp::MmaOp>(op);
     llvm::SetVector<Operation *> more = slice;
-    if (!isa<warp::LoadOp>(op) || !collect(&op, more))
+    if (!isa<warp::LoadOp>(op) || !collectArithmetic(&op, more))
       continue;
     registers += registersOf(op.getResult(0).getType());
     slice = std::move(more);

@@ -182,6 +182,28 @@ def WarpHoistLoads : Pass<"warp-hoist-loads", "::mlir::ModuleOp"> {
   }];
 }
 
+def WarpSpreadRandom : Pass<"warp-spread-random", "::mlir::ModuleOp"> {
+  let summary = "calls of the random generator between a tile's products";
+  let description = [{
+    A call needs indices alone and takes twenty wide multiplications one behind
+    the other. In a loop's body calls go up between the second half of the matrix
+    instructions that stand before them, at even distances, so that both run at
+    once.
+
+    ```mlir
+    scf.for ... {
+      %s = warp.mma ...
+      %t = warp.mma ...
+      %w:4 = attn.philox ...
+    // becomes
+    scf.for ... {
+      %s = warp.mma ...
+      %w:4 = attn.philox ...
+      %t = warp.mma ...
+    ```
+  }];
+}
+
 def WarpNarrowIndices : Pass<"warp-narrow-indices", "::mlir::ModuleOp"> {
   let summary = "computes indices in 32 bits where they fit";
   let description = [{

@@ -29,6 +29,7 @@ void buildRegisterPipeline(OpPassManager &manager) {
   manager.addPass(createCSEPass());
   // Merged loads take few registers.
   manager.addPass(createWarpHoistLoads());
+  manager.addPass(createWarpSpreadRandom());
   manager.addPass(createWarpNarrowIndices());
 }
 
