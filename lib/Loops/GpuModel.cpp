@@ -33,7 +33,7 @@ static constexpr int64_t kRegistersPerDiagonals = 10;
 /// row's bounds are made where they are voted on.
 static constexpr int64_t kRegistersPerLoad = 18, kRegistersPerTanh = 4,
                          kRegistersPerQuotient = 8,
-                         kRegistersPerNarrowQuotient = 2;
+                         kRegistersPerNarrowQuotient = 2, kRegistersPerExp = 4;
 /// Where sums, scores and exponentials are at most so many, all of a warp's
 /// rows decide at once (tile-to-warp), for some more registers. Above, as with
 /// 128 columns and 48 keys, ptxas was not seen to take these.
@@ -113,6 +113,34 @@ bool GpuModel::addTableRead(attn::ReadOp read) {
   return true;
 }
 
+/// Whether what is read of scores lies side by side in memory, row by row:
+/// copies bring it to shared memory (tile-assign-layouts), and threads take it
+/// from there.
+bool GpuModel::isWindowOfScores(attn::ReadOp read) const {
+  attn::Axes own = axes.of(read.getResult());
+  own.reset(steps);
+  attn::Axes looped = own;
+  looped &= loops;
+  if (own.count() != 2 || looped.count() != 1 ||
+      !own.test(axes.numberOf(rowAxis)) ||
+      read.getResult().getType().isInteger(1))
+    return false;
+  attn::Axes seen = axes.setOf({}), last;
+  for (Value index : read.getIndices()) {
+    attn::Axes of = axes.of(index);
+    of.reset(steps);
+    last = of;
+    if (of.none())
+      continue;
+    attn::Axes again = of;
+    again &= seen;
+    if (!isa<BlockArgument>(index) || again.any())
+      return false;
+    seen |= of;
+  }
+  return last == looped;
+}
+
 /// What scores are computed from: values of rows or columns alone that are more
 /// than a position.
 void GpuModel::addOperand(Operation &op) {
@@ -124,6 +152,13 @@ void GpuModel::addOperand(Operation &op) {
   ofRow &= row;
   if (isa<math::TanhOp>(op) && own.count() == 2)
     ++tanhs;
+  // Of a score minus what a row has it is a softmax's.
+  if (isa<math::ExpOp>(op) && own.count() == 2) {
+    auto difference = op.getOperand(0).getDefiningOp<arith::SubFOp>();
+    attn::Axes subtracted = difference ? axes.of(difference.getRhs()) : own;
+    subtracted.reset(steps);
+    exponentials += subtracted.count() == 2;
+  }
   // A bias that is linear in the position: what the columns add.
   if (isa<arith::SIToFPOp>(op) && own.count() == 2 && ofRow.any()) {
     own.reset(row);
@@ -178,8 +213,14 @@ GpuModel::GpuModel(attn::GridOp grid, attn::AxesAnalysis &axes)
       ++diagonals;
     else if (isa<attn::RandomOp>(op))
       ++randoms;
-    else if (read && !addTableRead(read))
-      loads += add(read.getResult(), axes.of(read.getResult()));
+    else if (read && !addTableRead(read)) {
+      Value result = read.getResult();
+      bool isNew = add(result, axes.of(result));
+      if (isNew && isWindowOfScores(read))
+        factors.push_back({others.back().axes, bytesOf(result.getType()), true});
+      else
+        loads += isNew;
+    }
     auto reduction = dyn_cast<attn::ReduceOp>(op);
     if (!reduction || matchProduct(reduction, axes, steps))
       return;
@@ -353,7 +394,9 @@ GpuUse GpuModel::use(const llvm::DenseMap<Value, int64_t> &sizes,
       kRegistersPerDiagonals * diagonals + kRegistersPerRandom * randoms +
       bytesRegisters +
       rowBlocks * (2 * rowValues + kRegistersPerLoad * elementLoads) +
-      (tanhs > 0 ? kRegistersPerTanh : 0) + kRegistersPerQuotient * quotients +
+      (tanhs > 0 ? kRegistersPerTanh : 0) +
+      (exponentials > 0 ? kRegistersPerExp : 0) +
+      kRegistersPerQuotient * quotients +
       kRegistersPerNarrowQuotient * narrowQuotients +
       (productBytes == 4 ? kSplitRegisters : 0) +
       (productBytes == 4 && scores.size() > 1 ? kRegistersOfSecondSplit : 0);

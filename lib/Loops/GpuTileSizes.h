@@ -41,6 +41,8 @@ public:
   /// The axis that is spread over warps; null if the grid has scalars only.
   mlir::Value rows() const { return rowAxis; }
   bool hasProducts() const { return productBytes != 0; }
+  /// Whether scores take random words, which come for kRandomSpan columns.
+  bool hasRandoms() const { return randoms > 0; }
   /// Of the products' factors; 4 without products.
   int64_t elementBytes() const { return productBytes ? productBytes : 4; }
 
@@ -74,6 +76,7 @@ private:
   void addCarried();
   bool isByDiagonals(attn::ReadOp read);
   bool addTableRead(attn::ReadOp read);
+  bool isWindowOfScores(attn::ReadOp read) const;
   void addFactor(mlir::Value factor, bool isLeft, int64_t bytes);
   int64_t countSoftmaxes(mlir::Value factor, const attn::Axes &over);
 
@@ -84,6 +87,7 @@ private:
   int64_t productBytes = 0, leastBytes = 4;
   int64_t diagonals = 0;       ///< reads by sums of several axes
   int64_t tanhs = 0;           ///< of rows and columns
+  int64_t exponentials = 0;    ///< likewise, beside a softmax's
   int64_t quotients = 0;       ///< of rows or columns by a size
   int64_t narrowQuotients = 0; ///< likewise, in 32 bits
   int64_t loads = 0;           ///< an element for each score

@@ -61,6 +61,8 @@ private:
   LogicalResult assignElementwise(Operation *op);
   void assignLoad(tile::LoadOp load);
   void unpackBytes(tile::LoadOp load);
+  bool readsBesideProducts(tile::LoadOp load) const;
+  void loadEarly(tile::LoadOp load);
   void gatherPackets(tile::StoreOp store);
   LogicalResult assignDot(tile::DotOp dot);
 
@@ -361,6 +363,39 @@ void Assignment::unpackBytes(tile::LoadOp load) {
   load.getResult().replaceAllUsesExcept(parts, parts);
 }
 
+/// Whether a loop loads an element for each of its scores, as a bias of pairs
+/// has them, side by side in memory: copies then run ahead of their use. Of
+/// single elements a thread would wait for each.
+bool Assignment::readsBesideProducts(tile::LoadOp load) const {
+  RankedTensorType type = tileType(load.getResult());
+  auto loop = dyn_cast<scf::ForOp>(load->getParentOp());
+  if (!loop || type.getRank() != 2 || !isWindow(load) ||
+      type.getElementType().isIndex() || type.getElementType().isInteger(1))
+    return false;
+  ArrayRef<StringAttr> names = tile::getAxes(type);
+  auto looped = loop->getAttrOfType<StringAttr>("tile.axis");
+  Value last = load.getIndices().back();
+  return names.front() == warps.getRows() && names.back() == looped &&
+         tile::isTile(last.getType()) &&
+         tile::getAxes(last.getType()).front() == looped;
+}
+
+/// As soon as its place is known: it arrives with the factors of the product
+/// whose result it meets, and one wait serves both (warp-pipeline-copies).
+void Assignment::loadEarly(tile::LoadOp load) {
+  Block *block = load->getBlock();
+  Operation *last = nullptr;
+  for (Value operand : load->getOperands())
+    if (Operation *op = operand.getDefiningOp();
+        op && op->getBlock() == block &&
+        (!last || last->isBeforeInBlock(op)))
+      last = op;
+  if (last)
+    load->moveAfter(last);
+  else
+    load->moveBefore(&block->front());
+}
+
 /// To shared memory if a product takes what is loaded as it is.
 void Assignment::assignLoad(tile::LoadOp load) {
   if (!tile::isTile(load.getType()))
@@ -376,6 +411,18 @@ void Assignment::assignLoad(tile::LoadOp load) {
     if (isBytes)
       unpackBytes(load);
     return; // the copy takes the indices' first elements
+  }
+  if (readsBesideProducts(load)) {
+    setLayout(result, NaturalLayouts::shared(tileType(result)));
+    OpBuilder builder(load->getContext());
+    builder.setInsertionPointAfter(load); // in registers where it is needed
+    auto own = tile::ConvertLayoutOp::create(
+        builder, load.getLoc(),
+        tile::withLayout(tileType(result), natural.get(tileType(result))),
+        result);
+    result.replaceAllUsesExcept(own, own);
+    loadEarly(load);
+    return;
   }
   setLayout(result, natural.get(tileType(result)));
   sliceOperands(load.getIndicesMutable(), result.getType());

@@ -208,15 +208,34 @@ Operation *requestTogether(scf::ForOp loop, ArrayRef<Value> needed,
 // The schedule
 //===----------------------------------------------------------------------===//
 
+/// Whether a copy is read in one go, not product by product.
+static bool isReadAtOnce(const CopyUnit &unit) {
+  for (Operation *op = unit.firstUse; op != unit.lastUse;
+       op = op->getNextNode()) {
+    WalkResult result = op->walk([](Operation *inner) {
+      return isa<warp::MmaOp>(inner) ? WalkResult::interrupt()
+                                     : WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      return false;
+  }
+  return true;
+}
+
 CopySchedule::CopySchedule(scf::ForOp loop, ArrayRef<CopyUnit> units)
     : sameIteration(units.size(), false) {
   // Threads meet before the first use of each copy, and as early as that lets
-  // the buffer before it go: right after the last use there.
+  // the buffer before it go: right after the last use there. What is read at
+  // once between two products' factors, as a bias is, was requested as long ago
+  // as the first of them: no wait of its own.
   SmallVector<unsigned> own(units.size(), 0);
   for (auto [i, unit] : llvm::enumerate(units)) {
     Operation *before = unit.firstUse;
     if (i == 0)
       before = &loop.getBody()->front();
+    else if (i + 1 < units.size() && isReadAtOnce(unit) &&
+             !isReadAtOnce(units[i + 1]))
+      before = points.back().before;
     else if (units[i - 1].lastUse->isBeforeInBlock(unit.firstUse))
       before = units[i - 1].lastUse->getNextNode();
     if (points.empty() || points.back().before != before)
