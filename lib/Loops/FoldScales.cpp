@@ -118,7 +118,8 @@ bool isScaled(Value value) {
 }
 
 Affine match(Value value) {
-  Affine affine{value};
+  Affine affine;
+  affine.core = value;
   while (Operation *op = affine.core.getDefiningOp()) {
     double scale = affine.scale;
     Value next;

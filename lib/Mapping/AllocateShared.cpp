@@ -177,12 +177,20 @@ struct WarpAllocateShared : impl::WarpAllocateSharedBase<WarpAllocateShared> {
     return success();
   }
 
-  /// The buffers in the order of their first access; those without one go.
+  /// The buffers in the order of their first access; those that nothing reads
+  /// go, with the copies to them, which would be on their way still when what
+  /// comes after them writes there.
   SmallVector<Life> findLives(warp::KernelOp kernel) {
     Block &body = kernel.getBody().front();
     SmallVector<Life> lives;
     for (auto alloc :
          llvm::make_early_inc_range(body.getOps<warp::AllocOp>())) {
+      if (llvm::all_of(alloc->getUsers(), llvm::IsaPred<warp::CopyAsyncOp>)) {
+        for (Operation *copy : llvm::make_early_inc_range(alloc->getUsers()))
+          copy->erase();
+        alloc.erase();
+        continue;
+      }
       Life life;
       life.alloc = alloc;
       collectAccesses(alloc, life.accesses);
@@ -193,11 +201,8 @@ struct WarpAllocateShared : impl::WarpAllocateSharedBase<WarpAllocateShared> {
         if (!life.last || life.last->isBeforeInBlock(top))
           life.last = top;
       }
-      if (life.accesses.empty()) {
-        if (alloc->use_empty())
-          alloc.erase();
+      if (life.accesses.empty())
         continue;
-      }
       life.bytes = warp::getBufferBytes(alloc.getType());
       lives.push_back(std::move(life));
     }

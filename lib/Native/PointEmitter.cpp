@@ -140,7 +140,8 @@ SmallVector<Value> PointEmitter::indicesAt(int buffer, unsigned part) {
   const Buffer &memory = k.plan.buffers[buffer];
   Coordinates at = coordinates(memory);
   bool isVector = memory.order.back() == vector;
-  if (!memory.panel || !isVector) {
+  // A gather's stripes may be narrower than a panel.
+  if (memory.panel != int64_t(parts * lanes) || !isVector) {
     if (isVector)
       at[vector] = k.add(offset, k.index(part * lanes));
     return k.indicesOf(buffer, at);

@@ -185,17 +185,21 @@ inline Num rsqrt(Num a) {
 
 inline Num tanh(Num a) {
   double v = std::tanh(a.v), d = ofOperand(a);
+  if (isOut(a)) // may be NaN, which no slope bounds
+    return {v, kInf};
   // The steepest slope within reach: that of the point nearest to 0.
   double near = d < 0x1p-10 ? v : std::tanh(std::max(0.0, std::fabs(a.v) - d));
   double spread = d == 0 ? 0 : std::min(d * (1 - near * near), 2.0);
-  return finish(v, spread + kFunction * std::fabs(v), isOut(a));
+  return finish(v, spread + kFunction * std::fabs(v), false);
 }
 
 /// sin or cos: `v` its value, `slope` that of the other.
 inline Num wave(Num a, double v, double slope) {
   double d = ofOperand(a);
+  if (isOut(a))
+    return {v, kInf};
   double spread = std::min(d * std::fabs(slope) + d * d / 2, 2.0);
-  return finish(v, spread + 0x1p-23, isOut(a));
+  return finish(v, spread + 0x1p-23, false);
 }
 inline Num sin(Num a) { return wave(a, std::sin(a.v), std::cos(a.v)); }
 inline Num cos(Num a) { return wave(a, std::cos(a.v), std::sin(a.v)); }

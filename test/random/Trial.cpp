@@ -169,7 +169,9 @@ std::string bindingsOf(Source &source, const Program &program) {
     add(type.name, program.type);
   for (const CheckedSize &size : kernel->sizes)
     if (size.isHead || !size.standsAlone)
-      add(size.name, std::to_string(program.runs[0].sizes.at(size.name.str())));
+      // (An integer maximum over nothing is an error where that is known.)
+      add(size.name, std::to_string(std::max<int64_t>(
+                         program.runs[0].sizes.at(size.name.str()), 1)));
     else if (program.bound.contains(size.name.str()))
       add(size.name, program.bound.at(size.name.str()));
   for (const CheckedParam &param : kernel->ins)
