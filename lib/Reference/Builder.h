@@ -65,6 +65,7 @@ private:
   llvm::SmallVector<mlir::Value> roundedTerms(mlir::Value value,
                                               const attn::Axes &bound);
   bool holdsExponential(mlir::Value value, const attn::Axes &bound);
+  bool holdsSplitSum(mlir::Value value, const attn::Axes &bound);
   std::vector<unsigned> arrayAxesOf(const attn::Axes &of);
   std::vector<int64_t> stridesAlong(const Step &operand,
                                     llvm::ArrayRef<unsigned> along);

@@ -62,9 +62,30 @@ SmallVector<Value> Builder::roundedTerms(Value value, const Axes &bound) {
   return {value};
 }
 
+/// Whether a sum or difference of which one side holds a softmax is in the
+/// formula, outside of any softmax.
+bool Builder::holdsSplitSum(Value root, const Axes &bound) {
+  SmallVector<Value> stack{root};
+  llvm::SmallPtrSet<Value, 16> seen;
+  while (!stack.empty()) {
+    Value value = stack.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    if (!op || !seen.insert(value).second || !axes.of(value).anyCommon(bound) ||
+        isa<SoftmaxOp, math::ExpOp, math::Exp2Op, ReduceOp, LogSumExpOp>(op))
+      continue;
+    if (isa<arith::AddFOp, arith::SubFOp>(op) &&
+        (holdsExponential(op->getOperand(0), bound) ||
+         holdsExponential(op->getOperand(1), bound)))
+      return true;
+    llvm::append_range(stack, valueOperands(op));
+  }
+  return false;
+}
+
 Factor Builder::makeFactor(Value value, ReduceOp reduce) {
   Factor factor;
   factor.step = steps.lookup(value);
+  factor.mayBeSplit = holdsSplitSum(value, axes.setOf(reduce.getAxes()));
   Type product = reduce.getProduct().value_or(reduce.getType());
   Axes bound = axes.setOf(reduce.getAxes());
   if (!isExactFactor(value, product, bound))

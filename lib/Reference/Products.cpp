@@ -243,6 +243,10 @@ void Evaluator::slowProduct(const Step &step, Array &to) {
                  int64_t r = at + i * row.to;
                  Num x = mul({a.v[ia], a.e ? a.e[ia] : 0},
                              {b.v[ib], b.e ? b.e[ib] : 0}, step.tainted);
+                 // (p - q) * inf, or p * inf - q * inf.
+                 if ((step.factors[0].mayBeSplit && std::isinf(b.v[ib])) ||
+                     (step.factors[1].mayBeSplit && std::isinf(a.v[ia])))
+                   x.e = std::isinf(x.v) ? kInf : x.e;
                  to.v[r] += x.v;
                  to.e[r] += x.e + perTerm * std::fabs(x.v);
                  out[r] |= isOut(x);

@@ -121,6 +121,9 @@ struct Factor {
   /// factor, or both sides of a difference of softmaxes; seen from the factor.
   /// Empty: it enters exactly.
   std::vector<std::pair<unsigned, Offsets>> roundedTerms;
+  /// Whether it is a sum with a softmax in it, whose terms a kernel may multiply
+  /// apart: of an infinite element that is inf - inf.
+  bool mayBeSplit = false;
   /// Strides along the product's loops.
   std::vector<int64_t> strides;
 };
