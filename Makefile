@@ -2,7 +2,8 @@
 # presets (CMakePresets.json) and by the scripts this calls.
 #
 #   make demo        build, then run causal attention and compare with float64
-#   make check       build and run every test; 250 random programs, two fuzzers for a minute each
+#   make check       build and run every test; two minutes of random programs (RANDOM_SEED=N: not fresh ones),
+#                    two fuzzers for a minute each
 #   make check-all   the long form: every size, 20,000 random programs, sanitizers, debug, long fuzzing
 #   make bench       speed against OpenBLAS and against our own slower forms
 #   make install     into PREFIX (default /usr/local)
@@ -13,6 +14,7 @@
 
 PRESET ?= release
 PREFIX ?= /usr/local
+RANDOM_SEED ?=
 JOBS ?=
 BUILD := build/$(PRESET)
 NINJA := ninja -C $(BUILD) $(if $(JOBS),-j$(JOBS))
@@ -34,7 +36,7 @@ demo: configure
 	@scripts/demo.sh $(BUILD)
 
 check: bootstrap
-	@scripts/check.py
+	@scripts/check.py $(if $(RANDOM_SEED),--seed $(RANDOM_SEED))
 
 check-all: bootstrap
 	@scripts/check.py --all
