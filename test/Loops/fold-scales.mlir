@@ -1,6 +1,9 @@
 // RUN: attentile compile %S/../../examples/14-sigmoid.attn --bind D=48,E=16,T=f32 --emit=tile --disable-pass tile-fold-scales > %t.before.mlir
 // RUN: attentile-opt %t.before.mlir --tile-fold-scales --canonicalize --cse | FileCheck %s
 // RUN: attentile-opt %s --tile-fold-scales --canonicalize --cse | FileCheck %s --check-prefix=RULES
+// RUN: attentile-opt %s --tile-fold-scales --remarks-filter=tile-fold-scales --remark-format=emitRemark 2>&1 | FileCheck %s --check-prefix=REMARK
+// REMARK: remark: [Passed] Folded
+// REMARK-SAME: an exponential in base 2
 
 // Scale, shift and sign in one multiply-add; the shift's product is rounded
 // once, and made once. -log2 e / sqrt(48) is -0.208.
