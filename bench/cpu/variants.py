@@ -175,10 +175,12 @@ def check(example, values, visible):
 
 
 def medians(functions, rounds):
-    """Of functions that take turns: each runs twice, the second is timed."""
+    """Of functions that take turns: each runs twice, the second is timed. Threads of the one before spin for a while
+    when they are done, on the cores that the next needs: each starts after a pause."""
     times = {name: [] for name in functions}
     for _ in range(rounds):
         for name, function in functions.items():
+            time.sleep(0.05)
             function()
             start = time.perf_counter()
             function()
