@@ -226,11 +226,12 @@ struct TileFoldScales : impl::TileFoldScalesBase<TileFoldScales> {
       for (math::ExpOp op : exponentials) {
         if (!isFloat32(op.getResult()) || !isRounded(op.getOperand()))
           continue;
-        exact.insert(behindMasks(match(op.getOperand()).core).getDefiningOp());
+        Affine argument = match(op.getOperand());
+        exact.insert(behindMasks(argument.core).getDefiningOp());
         remark::passed(op.getLoc(),
                        remark::RemarkOpts::name("Folded").category(DEBUG_TYPE))
             << "an exponential in base 2";
-        op.replaceAllUsesWith(Folder(op).exponential(match(op.getOperand())));
+        op.replaceAllUsesWith(Folder(op).exponential(argument));
         op.erase();
       }
       for (arith::DivFOp op : quotients) {

@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LoadPlaces.h"
 #include "NaturalLayouts.h"
 #include "attentile/Mapping/Passes.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
@@ -61,8 +62,6 @@ private:
   LogicalResult assignElementwise(Operation *op);
   void assignLoad(tile::LoadOp load);
   void unpackBytes(tile::LoadOp load);
-  bool readsBesideProducts(tile::LoadOp load) const;
-  void loadEarly(tile::LoadOp load);
   void gatherPackets(tile::StoreOp store);
   LogicalResult assignDot(tile::DotOp dot);
 
@@ -318,34 +317,6 @@ void Assignment::gatherPackets(tile::StoreOp store) {
       value));
 }
 
-/// Whether a load reads a window of a tensor: each axis runs along one of its
-/// dimensions by consecutive indices.
-bool isWindow(tile::LoadOp load) {
-  llvm::SmallDenseSet<StringAttr> seen;
-  for (Value index : load.getIndices())
-    if (tile::isTile(index.getType()) &&
-        (!index.getDefiningOp<tile::IndexOp>() ||
-         !seen.insert(tile::getAxes(index.getType()).front()).second))
-      return false;
-  return true;
-}
-
-/// Whether 8-bit numbers are loaded for products alone, which they enter as
-/// wider ones.
-static bool isBytesOfFactor(tile::LoadOp load) {
-  Type element = tile::getElementType(load.getType());
-  if (!tile::isTile(load.getType()) || element.isIndex() ||
-      element.isInteger(1) || element.getIntOrFloatBitWidth() != 8)
-    return false;
-  return llvm::all_of(load->getUsers(), [](Operation *user) {
-    return isa<arith::SIToFPOp, arith::ExtFOp>(user) &&
-           llvm::all_of(user->getUsers(), [&](Operation *next) {
-             auto dot = dyn_cast<tile::DotOp>(next);
-             return dot && dot.getAcc() != user->getResult(0);
-           });
-  });
-}
-
 /// Bytes are copied as they are; then every thread takes its part, eight at a
 /// time, which is converted once.
 void Assignment::unpackBytes(tile::LoadOp load) {
@@ -361,39 +332,6 @@ void Assignment::unpackBytes(tile::LoadOp load) {
       tile::withLayout(type, packets ? packets : natural.get(type)),
       load.getResult());
   load.getResult().replaceAllUsesExcept(parts, parts);
-}
-
-/// Whether a loop loads an element for each of its scores, as a bias of pairs
-/// has them, side by side in memory: copies then run ahead of their use. Of
-/// single elements a thread would wait for each.
-bool Assignment::readsBesideProducts(tile::LoadOp load) const {
-  RankedTensorType type = tileType(load.getResult());
-  auto loop = dyn_cast<scf::ForOp>(load->getParentOp());
-  if (!loop || type.getRank() != 2 || !isWindow(load) ||
-      type.getElementType().isIndex() || type.getElementType().isInteger(1))
-    return false;
-  ArrayRef<StringAttr> names = tile::getAxes(type);
-  auto looped = loop->getAttrOfType<StringAttr>("tile.axis");
-  Value last = load.getIndices().back();
-  return names.front() == warps.getRows() && names.back() == looped &&
-         tile::isTile(last.getType()) &&
-         tile::getAxes(last.getType()).front() == looped;
-}
-
-/// As soon as its place is known: it arrives with the factors of the product
-/// whose result it meets, and one wait serves both (warp-pipeline-copies).
-void Assignment::loadEarly(tile::LoadOp load) {
-  Block *block = load->getBlock();
-  Operation *last = nullptr;
-  for (Value operand : load->getOperands())
-    if (Operation *op = operand.getDefiningOp();
-        op && op->getBlock() == block &&
-        (!last || last->isBeforeInBlock(op)))
-      last = op;
-  if (last)
-    load->moveAfter(last);
-  else
-    load->moveBefore(&block->front());
 }
 
 /// To shared memory if a product takes what is loaded as it is.
@@ -412,7 +350,7 @@ void Assignment::assignLoad(tile::LoadOp load) {
       unpackBytes(load);
     return; // the copy takes the indices' first elements
   }
-  if (readsBesideProducts(load)) {
+  if (isForScores(load, warps.getRows())) {
     setLayout(result, NaturalLayouts::shared(tileType(result)));
     OpBuilder builder(load->getContext());
     builder.setInsertionPointAfter(load); // in registers where it is needed
@@ -421,7 +359,7 @@ void Assignment::assignLoad(tile::LoadOp load) {
         tile::withLayout(tileType(result), natural.get(tileType(result))),
         result);
     result.replaceAllUsesExcept(own, own);
-    loadEarly(load);
+    moveUp(load);
     return;
   }
   setLayout(result, natural.get(tileType(result)));

@@ -32,20 +32,33 @@ bool Builder::isExactFactor(Value value, Type product, const Axes &bound) {
   return value.getDefiningOp<arith::TruncFOp>() && value.getType() == product;
 }
 
-/// Whether a softmax or exponential along the summed axes is in the formula.
-bool Builder::holdsExponential(Value root, const Axes &bound) {
+static bool isExponential(Operation *op) {
+  return isa<SoftmaxOp, math::ExpOp, math::Exp2Op>(op);
+}
+
+/// Whether an operation of the formula, along the summed axes and not behind
+/// one that `stops`, is what is looked for.
+bool Builder::holds(Value root, const Axes &bound,
+                    llvm::function_ref<bool(Operation *)> isWanted,
+                    llvm::function_ref<bool(Operation *)> stops) {
   SmallVector<Value> stack{root};
   llvm::SmallPtrSet<Value, 16> seen;
   while (!stack.empty()) {
     Value value = stack.pop_back_val();
     Operation *op = value.getDefiningOp();
-    if (!op || !seen.insert(value).second || !axes.of(value).anyCommon(bound))
+    if (!op || !seen.insert(value).second ||
+        !axes.of(value).anyCommon(bound) || stops(op))
       continue;
-    if (isa<SoftmaxOp, math::ExpOp, math::Exp2Op>(op))
+    if (isWanted(op))
       return true;
     llvm::append_range(stack, valueOperands(op));
   }
   return false;
+}
+
+/// Whether a softmax or exponential along the summed axes is in the formula.
+bool Builder::holdsExponential(Value root, const Axes &bound) {
+  return holds(root, bound, isExponential, [](Operation *) { return false; });
 }
 
 /// A sum or difference of two softmaxes may be two products, each rounded.
@@ -65,21 +78,16 @@ SmallVector<Value> Builder::roundedTerms(Value value, const Axes &bound) {
 /// Whether a sum or difference of which one side holds a softmax is in the
 /// formula, outside of any softmax.
 bool Builder::holdsSplitSum(Value root, const Axes &bound) {
-  SmallVector<Value> stack{root};
-  llvm::SmallPtrSet<Value, 16> seen;
-  while (!stack.empty()) {
-    Value value = stack.pop_back_val();
-    Operation *op = value.getDefiningOp();
-    if (!op || !seen.insert(value).second || !axes.of(value).anyCommon(bound) ||
-        isa<SoftmaxOp, math::ExpOp, math::Exp2Op, ReduceOp, LogSumExpOp>(op))
-      continue;
-    if (isa<arith::AddFOp, arith::SubFOp>(op) &&
-        (holdsExponential(op->getOperand(0), bound) ||
-         holdsExponential(op->getOperand(1), bound)))
-      return true;
-    llvm::append_range(stack, valueOperands(op));
-  }
-  return false;
+  return holds(
+      root, bound,
+      [&](Operation *op) {
+        return isa<arith::AddFOp, arith::SubFOp>(op) &&
+               (holdsExponential(op->getOperand(0), bound) ||
+                holdsExponential(op->getOperand(1), bound));
+      },
+      [](Operation *op) {
+        return isExponential(op) || isa<ReduceOp, LogSumExpOp>(op);
+      });
 }
 
 Factor Builder::makeFactor(Value value, ReduceOp reduce) {

@@ -1,0 +1,33 @@
+//===- LoadPlaces.h - what loads go through shared memory -------*- C++ -*-===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef ATTENTILE_LIB_MAPPING_LOADPLACES_H
+#define ATTENTILE_LIB_MAPPING_LOADPLACES_H
+
+#include "Tile/Tile.h"
+
+namespace attentile {
+
+/// Whether a load reads a window of a tensor: each axis runs along one of its
+/// dimensions by consecutive indices.
+bool isWindow(tile::LoadOp load);
+
+/// Whether 8-bit numbers are loaded for products alone, which they enter as
+/// wider ones.
+bool isBytesOfFactor(tile::LoadOp load);
+
+/// Whether a loop loads an element for each of its scores, as a bias of pairs
+/// has them, side by side in memory: copies then run ahead of their use. Of
+/// single elements a thread would wait for each.
+bool isForScores(tile::LoadOp load, mlir::StringAttr rows);
+
+/// To where its place is known: it arrives with the factors of the product
+/// whose result it meets, and one wait serves both (warp-pipeline-copies).
+void moveUp(tile::LoadOp load);
+
+} // namespace attentile
+
+#endif
