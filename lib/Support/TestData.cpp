@@ -129,7 +129,8 @@ void giveMemory(HostTensor &tensor, bool sparse) {
   } else {
     size_t rounded = (bytes / 64 + 1) * 64;
     tensor.storage.reset(std::aligned_alloc(64, rounded), std::free);
-    std::memset(tensor.storage.get(), 0, rounded);
+    if (tensor.storage)
+      std::memset(tensor.storage.get(), 0, rounded);
   }
   tensor.data = tensor.storage.get();
 }

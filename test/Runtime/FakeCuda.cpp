@@ -24,6 +24,7 @@ struct Function {
   std::string name;
   std::vector<unsigned> parameters;
   unsigned shared = 48 << 10;
+  int threads = 1024; // at most
 };
 struct Module {
   std::vector<Function *> functions;
@@ -44,8 +45,18 @@ static std::recursive_mutex &mutex = *new std::recursive_mutex;
 static std::map<uint64_t, Block> &memory = *new std::map<uint64_t, Block>;
 static std::vector<FakeLaunch> &launches = *new std::vector<FakeLaunch>;
 static std::set<const void *> &captured = *new std::set<const void *>;
-static std::map<std::string, int> &failures = *new std::map<std::string, int>;
 static std::atomic<bool> recording = false, failing = false, capturing = false;
+static std::map<std::string, int> &failures = *[] {
+  auto *failures = new std::map<std::string, int>;
+  const char *text = std::getenv("FAKE_CUDA_FAIL");
+  std::stringstream stream(text ? text : "");
+  for (std::string part; std::getline(stream, part, ',');) {
+    size_t equals = part.find('=');
+    (*failures)[part.substr(0, equals)] = std::atoi(part.c_str() + equals + 1);
+  }
+  failing = !failures->empty();
+  return failures;
+}();
 static std::atomic<uint64_t> launchCount = 0;
 static unsigned modulesNow = 0, modulesEver = 0;
 static thread_local Context *current = nullptr;
@@ -293,8 +304,11 @@ int cuModuleLoadDataEx(Module **result, const void *data, unsigned options,
       continue;
     }
     auto *function = new Function{name, {}};
-    for (unsigned bytes; words >> bytes;)
-      function->parameters.push_back(bytes);
+    for (std::string word; words >> word;)
+      if (word[0] == '<')
+        function->threads = std::atoi(word.c_str() + 1);
+      else
+        function->parameters.push_back(std::atoi(word.c_str()));
     module->functions.push_back(function);
   }
   ++modulesNow, ++modulesEver;
@@ -325,8 +339,8 @@ int cuModuleGetFunction(Function **result, Module *module, const char *name) {
   *result = module->functions.back();
   return 0;
 }
-int cuFuncGetAttribute(int *value, int, Function *) {
-  *value = 1024;
+int cuFuncGetAttribute(int *value, int, Function *function) {
+  *value = function->threads;
   return 0;
 }
 int cuFuncSetAttribute(Function *function, int, int value) {
@@ -430,7 +444,11 @@ int cuMemAllocAsync(uint64_t *address, size_t bytes, void *) {
     return failure;
   return allocate(address, bytes);
 }
-int cuMemFreeAsync(uint64_t address, void *) { return release(address); }
+int cuMemFreeAsync(uint64_t address, void *) {
+  if (int failure = failureOf("cuMemFreeAsync"))
+    return failure;
+  return release(address);
+}
 int cuPointerGetAttributes(unsigned count, int *attributes, void **values,
                            uint64_t pointer) {
   std::lock_guard lock(mutex);
@@ -479,7 +497,7 @@ int cuEventDestroy_v2(void *event) {
   delete static_cast<int *>(event);
   return 0;
 }
-int cuEventRecord(void *, void *) { return 0; }
+int cuEventRecord(void *, void *) { return failureOf("cuEventRecord"); }
 int cuEventSynchronize(void *) { return 0; }
 int cuEventElapsedTime(float *milliseconds, void *, void *) {
   *milliseconds = 1;

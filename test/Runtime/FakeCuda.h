@@ -14,12 +14,14 @@
 //
 //   \x7fELF fake
 //   sm_90
-//   copy_0 8 8 8           a function and the bytes of its parameters
+//   copy_0 8 8 8           a function and the bytes of its parameters; behind
+//                          them <512, where it runs with fewer threads than 1024
 //
 // A function whose name begins with "copy" copies float32: from, to, count;
 // "copy_wrong" adds 1 to the last, "copy_outside" also writes behind the end.
 // Others do nothing. What must not be called while a stream is captured fails
-// then, as in the real driver.
+// then, as in the real driver. FAKE_CUDA_FAIL lists calls that fail once, as
+// fakeCudaFail does: "cuInit=999,cuMemAlloc=2".
 //
 //===----------------------------------------------------------------------===//
 #ifndef ATTENTILE_TEST_RUNTIME_FAKECUDA_H

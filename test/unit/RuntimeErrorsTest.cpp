@@ -69,6 +69,53 @@ TEST(Errors, ContextsThatCannotBeUsed) {
   EXPECT_EQ(attentile_free(0, memory), ATTENTILE_SUCCESS);
 }
 
+/// Sizes that the manifest makes larger than 64 bits hold.
+TEST(Errors, SizesThatOverflow) {
+  auto refused = [](auto change) {
+    attentile_kernel *kernel = openExample(change);
+    ExampleArguments given;
+    std::string message = given.launch(kernel);
+    attentile_close(kernel);
+    return message;
+  };
+  EXPECT_EQ(refused([](nlohmann::json &m) {
+              m["scalars"][1]["default"] = {"mul", "N", INT64_MAX};
+            }),
+            "'window': expected a default that fits 64 bits");
+  EXPECT_EQ(refused([](nlohmann::json &m) {
+              m["workspace"][0]["shape"][1] = {"mul", "M", INT64_MAX};
+            }),
+            "expected sizes whose workspace 'r' fits memory");
+  EXPECT_EQ(refused([](nlohmann::json &m) {
+              m["workspace"][1]["shape"][0] = {"sub", "N", 100};
+            }),
+            "expected sizes whose workspace 'w' fits memory");
+}
+
+TEST(Errors, WorkspaceThatCannotBeFreed) {
+  attentile_kernel *kernel = openExample();
+  ExampleArguments given;
+  attentile_arguments arguments = given.arguments();
+  fakeCudaFail("cuMemFreeAsync", 700);
+  EXPECT_EQ(why(attentile_launch_allocating(kernel, &arguments, nullptr)),
+            "cannot free the workspace: an illegal memory access was "
+            "encountered (CUDA_ERROR_ILLEGAL_ADDRESS)");
+  attentile_close(kernel);
+}
+
+TEST(Errors, LaunchesThatCannotBeTimed) {
+  attentile_kernel *kernel = openExample();
+  ExampleArguments given;
+  attentile_arguments arguments = given.arguments();
+  double seconds = 0;
+  fakeCudaFail("cuEventRecord", 700);
+  EXPECT_EQ(why(attentile_time(kernel, &arguments, given.workspace,
+                               given.workspaceBytes, 3, &seconds)),
+            "cannot time the kernel: an illegal memory access was encountered "
+            "(CUDA_ERROR_ILLEGAL_ADDRESS)");
+  attentile_close(kernel);
+}
+
 TEST(Errors, DevicesThatCannotBeCounted) {
   fakeCudaFail("cuDeviceGetCount", 999);
   EXPECT_EQ(attentile_device_count(), 0);

@@ -8,6 +8,8 @@
 #include "RuntimeTesting.h"
 #include "attentile/Seal.h"
 #include "gtest/gtest.h"
+#include <cstdio>
+#include <fstream>
 
 using namespace attentile::runtime;
 using nlohmann::json;
@@ -95,6 +97,15 @@ TEST(Manifest, RefusesOtherImages) {
                                   0, &kernel),
             ATTENTILE_INVALID_IMAGE);
   EXPECT_STREQ(attentile_error_message(), "expected a cubin or PTX, got none");
+  EXPECT_EQ(openExample(
+                [](json &m) {
+                  m["ptx"]["sha256"] = sha256("of another PTX");
+                },
+                "// fake PTX\n"),
+            nullptr);
+  EXPECT_STREQ(attentile_error_message(),
+               "PTX: expected the one that the manifest was written with, got "
+               "one of another hash");
 }
 
 TEST(Manifest, RefusesWhatDoesNotFit) {
@@ -133,6 +144,15 @@ TEST(Manifest, RefusesWhatDoesNotFit) {
   EXPECT_EQ(why([](json &m) { m["launches"][0]["arguments"][5]["dim"] = 4; }),
             "manifest: launches[0].arguments[5].dim: expected a number from 0 "
             "to 3");
+  EXPECT_EQ(why([](json &m) {
+              m["tensors"][0]["shape"] = json::array();
+              m["launches"][0]["arguments"][5]["dim"] = 0;
+            }),
+            "manifest: launches[0].arguments[5].dim: expected a dimension of "
+            "the tensor");
+  EXPECT_EQ(why([](json &m) { m["launches"][0]["requires"][0]["bytes"] = 0; }),
+            "manifest: launches[0].requires[0].bytes: expected a number of "
+            "bytes");
   EXPECT_EQ(why([](json &m) { m["launches"][0]["requires"][0]["dims"] = {9}; }),
             "manifest: launches[0].requires[0].dims: expected dimensions of "
             "the tensor");
@@ -164,6 +184,21 @@ TEST(Open, NamesTheFile) {
   EXPECT_STREQ(attentile_error_message(),
                "cannot read '/nowhere/x.json': No such file or directory");
   EXPECT_EQ(kernel, nullptr);
+}
+
+/// A manifest names what lies in its own folder.
+TEST(Open, LeavesNoFolder) {
+  json manifest = exampleManifest();
+  manifest["image"]["cubin"] = "../example.cubin";
+  std::string path = testing::TempDir() + "attentile-runtime-beside.json";
+  std::ofstream(path) << finished(manifest, exampleCubin());
+  attentile_kernel *kernel;
+  EXPECT_EQ(attentile_open_file(path.c_str(), &kernel),
+            ATTENTILE_INVALID_MANIFEST);
+  EXPECT_EQ(attentile_error_message(),
+            path + ": manifest: expected a file beside it, got "
+                   "'../example.cubin'");
+  std::remove(path.c_str());
 }
 
 TEST(Open, SharesByContent) {
@@ -225,6 +260,10 @@ TEST(Load, TakesPtxWhereTheCubinIsOfAnother) {
   EXPECT_EQ(load(0, "sm_80", "no PTX at all"),
             "the driver cannot compile the PTX: ptxas fatal: expected "
             ".version");
+  fakeCudaFail("cuModuleLoadDataEx", 200);
+  EXPECT_EQ(load(0, "sm_80", ptx),
+            "cannot load the PTX: device kernel image is invalid "
+            "(CUDA_ERROR_INVALID_IMAGE)");
 }
 
 TEST(Load, ComparesFunctionsWithTheManifest) {
@@ -245,6 +284,22 @@ TEST(Load, ComparesFunctionsWithTheManifest) {
   EXPECT_EQ(why([](json &m) { m["launches"][1]["arguments"].erase(0); }),
             "expected 'example_1' to take the manifest's 2 parameters, got "
             "another number 1");
+}
+
+/// As where a kernel's registers leave no room for its threads.
+TEST(Load, TellsOfTooManyThreads) {
+  std::string cubin = exampleCubin();
+  cubin.insert(cubin.find("\nexample_by_element_0"), " <96");
+  std::string text = finished(exampleManifest(), cubin);
+  attentile_kernel *kernel = nullptr;
+  ASSERT_EQ(attentile_open_memory(text.data(), text.size(), cubin.data(),
+                                  cubin.size(), nullptr, 0, &kernel),
+            ATTENTILE_SUCCESS);
+  EXPECT_EQ(attentile_prepare(kernel, 0), ATTENTILE_INVALID_IMAGE);
+  EXPECT_STREQ(attentile_error_message(),
+               "expected 'example_0' to run with 128 threads on Fake GPU 0, "
+               "got at most 96");
+  attentile_close(kernel);
 }
 
 TEST(Load, TellsOfTooMuchSharedMemory) {

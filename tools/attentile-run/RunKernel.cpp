@@ -99,7 +99,7 @@ Outcome runKernel(const PreparedRun &run, attentile_kernel *kernel,
                std::max<int64_t>(tensor.sizes[dim] - 1, 0);
     giveMemory(tensor, reach > (int64_t(1) << 28));
     if (!tensor.data)
-      return {Outcome::NoMemory, "cannot allocate memory of the host", 0};
+      return {Outcome::NoMemory, {}, 0};
     poison(tensor);
     if (i < run.inputs())
       draw(tensor, tensors[i].recipe);

@@ -1,7 +1,8 @@
 """Writes a prepared set of a kernel that copies float32, for attentile-run on the fake driver.
 
 usage: make-set.py DIR FUNCTION [PATH=VALUE]; FUNCTION is copy_0, copy_wrong or copy_outside (test/Runtime/FakeCuda.h).
-PATH names a member of set.json, as in runs.0.inputs.0.type, that gets a JSON value or, without one, goes.
+PATH names a member of set.json, as in runs.0.inputs.0.type, that gets a JSON value or, without one, goes;
+allowed=1e-6 is what every element may be off.
 """
 import hashlib
 import json
@@ -53,13 +54,15 @@ cubin = f"\x7fELF fake\nsm_90\n{function} 8 8 8\n".encode()
                   "arguments": [{"kind": "tensor", "name": "X"}, {"kind": "tensor", "name": "Y"},
                                 {"kind": "size", "name": "N"}]}]}))
 
+edits = dict(edit.split("=") for edit in sys.argv[3:])
+allowed = float(edits.pop("allowed", 1e-6))
 expected, runs = b"", []
 for seed, count in ((11, 5), (12, 1), (13, 0), (14, 1000)):
     random = Random(seed)
     values = [f32(random.normal()) for _ in range(count)]
     expected += b"\0" * (-len(expected) % 8)
     offset = len(expected)
-    expected += struct.pack(f"{count}d", *values) + struct.pack(f"{count}f", *([1e-6] * count))
+    expected += struct.pack(f"{count}d", *values) + struct.pack(f"{count}f", *([allowed] * count))
     tensor = {"type": "f32", "sizes": [count], "strides": [1]}
     runs.append({
         "name": f"N={count},values=normal", "kernel": 0, "scalars": [],
@@ -70,13 +73,13 @@ for seed, count in ((11, 5), (12, 1), (13, 0), (14, 1000)):
 (folder / "expected.bin").write_bytes(expected)
 prepared = {"format": "attentile-prepared", "version": 1, "name": function, "target": "sm_90", "seed": 1,
             "expected_bytes": len(expected), "runs": runs}
-for edit in sys.argv[3:]:
-    path, value = edit.split("=")
+for path, value in edits.items():
     *above, last = [int(part) if part.isdigit() else part for part in path.split(".")]
     place = prepared
     for part in above:
         place = place[part]
-    place.pop(last)
     if value:
         place[last] = json.loads(value)
+    else:
+        place.pop(last)
 (folder / "set.json").write_text(sealed(prepared))

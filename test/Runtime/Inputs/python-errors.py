@@ -55,6 +55,12 @@ expect(message(ValueError, lambda: _expressions.evaluate(["power", "N", 2], {"N"
        "expected an operator of sizes, got 'power'")
 expect(message(TypeError, lambda: _kernel._handle("stream")), "expected a stream or its address, got str")
 
+open_end = object.__new__(_kernel.Kernel)
+open_end.inputs = [{"name": "X", "type": "f32", "shape": ["N"]}]
+open_end.outputs = [{"name": "Y", "type": "f32", "shape": ["N", "M"]}]
+expect(message(TypeError, lambda: open_end._outputs(None, [Object(sizes=[3])], None)),
+       "'Y': its shape does not follow from the inputs ('M'); give it with out=")
+
 
 class Complex:
     """An array of complex numbers that says it is on a GPU."""
