@@ -106,8 +106,7 @@ inline constexpr unsigned numExtentsToTry = 6;
 /// The variant's sizes, in the order of its kernel's, from a configuration.
 std::vector<int64_t> sizesOf(Variant &variant, const Config &config);
 
-/// Inputs and outputs of a run. Scalars and tensors are drawn by
-/// config.seed; none if no scalars keep the kernel's constraints.
+/// Inputs and outputs of a run. Scalars and tensors are drawn by config.seed.
 struct Data {
   std::vector<HostTensor> ins, outs;
   std::vector<Recipe> recipes; // how each input was drawn
@@ -115,11 +114,12 @@ struct Data {
   /// All keys are the same, drawn so or by a stride of 0.
   bool rowsAreAlike = false;
 };
-std::optional<Data> makeData(Variant &variant, const Space &space,
-                             const Config &config);
 
 /// Whether some scalars keep the kernel's constraints at these sizes.
 bool canDrawScalars(Variant &variant, const Config &config);
+
+/// The data of a configuration whose scalars can be drawn.
+Data makeData(Variant &variant, const Space &space, const Config &config);
 
 /// Rows of a covering array: for factors of so many levels each, rows such
 /// that every pair of levels of two factors stands in one, unless `permitted`

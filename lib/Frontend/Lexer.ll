@@ -254,8 +254,8 @@ namespace attentile::frontend {
 
 int parseTokens(ParseContext &context) {
   yyscan_t scanner;
-  if (yylex_init(&scanner))
-    return 2;
+  if (yylex_init(&scanner)) // no memory
+    llvm::report_bad_alloc_error("scanner");
   // The scanner writes into its input and wants two NUL bytes behind it.
   std::string buffer = context.text.str();
   buffer.append(2, '\0');

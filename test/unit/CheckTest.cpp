@@ -230,4 +230,23 @@ TEST(Check, RefusesWhatTheKernelDoesNotHave) {
   EXPECT_EQ(message("T=f32,D=16,E=16,B=1,H=3,G=2,M=1,N=1"),
             "expected sizes that keep the kernel's constraints");
   EXPECT_EQ(message("strides=odd"), "expected a kind of strides, got 'odd'");
+  check.options.after = "attn-unroll";
+  EXPECT_EQ(message("T=f32"),
+            "expected a pass of the pipeline, got 'attn-unroll'; there are "
+            "attn-lower-softmax, attn-form-grids, tile-fuse-online-softmax, "
+            "tile-skip-masked-blocks");
+}
+
+/// The diagnostics say why.
+TEST(Check, RefusesKernelsThatAreWrong) {
+  SourceFile file("wrong.attn", "kernel k(X: f32[M]) -> (Y: f32[M]) "
+                                "where M == M + 1 { Y[m] = Z[m]; }");
+  Check check("02-causal.attn");
+  SyntaxTree tree = parse(file, check.diagnostics, findBesideOrInLibrary);
+  auto checks = runCheck(tree, check.bindings, check.runner, check.options,
+                         check.diagnostics, llvm::nulls());
+  ASSERT_FALSE(checks);
+  EXPECT_EQ(llvm::toString(checks.takeError()),
+            "expected a kernel that can be checked");
+  EXPECT_TRUE(check.diagnostics.hasErrors());
 }

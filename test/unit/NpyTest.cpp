@@ -156,6 +156,8 @@ TEST(Npy, RefusesWithAReason) {
       {file("{}", four), "expected 'descr' in the header, got none"},
       {file("{'descr': '<f4', 'shape': (1,)}", four),
        "expected 'fortran_order' in the header, got none"},
+      {file("{'descr': '<f4', 'fortran_order': False}", four),
+       "expected 'shape' in the header, got none"},
       {file("{'descr': '<f4', 'descr': '<f4'}", four),
        "expected 'descr' once in the header, got it twice"},
       {file("{'descr': '<f4', 'colour': 3}", four),
