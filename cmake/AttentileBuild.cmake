@@ -10,6 +10,11 @@ if(NOT MLIR_DIR)
 endif()
 find_package(MLIR 22.1 REQUIRED CONFIG)
 find_package(Threads REQUIRED)
+foreach(_target ${LLVM_NATIVE_ARCH} NVPTX)
+  if(NOT _target IN_LIST LLVM_TARGETS_TO_BUILD)
+    message(FATAL_ERROR "expected an LLVM with the target ${_target}, got ${LLVM_TARGETS_TO_BUILD}")
+  endif()
+endforeach()
 
 set(MLIR_BINARY_DIR ${CMAKE_BINARY_DIR}) # else mlir-doc writes outside the build folder
 list(APPEND CMAKE_MODULE_PATH "${MLIR_CMAKE_DIR}" "${LLVM_CMAKE_DIR}")

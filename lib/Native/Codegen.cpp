@@ -63,13 +63,15 @@ Expected<std::unique_ptr<MemoryBuffer>> emitNative(mlir::ModuleOp lowered,
                                                    NativeOutput output) {
   std::unique_ptr<TargetMachine> machine = target.createMachine();
   if (!machine)
-    return createStringError("expected a known processor, got '%s'",
-                             target.triple.c_str());
+    return createStringError(
+        "expected the triple of this machine's processor, got '%s'",
+        target.triple.c_str());
   LLVMContext context;
   std::unique_ptr<Module> module =
       translate(lowered, context, target, *machine);
   if (!module)
-    return createStringError("translation to LLVM IR failed");
+    return createStringError("expected a module in the LLVM dialect, got "
+                             "another");
 
   SmallVector<char, 0> bytes;
   raw_svector_ostream stream(bytes);
@@ -80,10 +82,9 @@ Expected<std::unique_ptr<MemoryBuffer>> emitNative(mlir::ModuleOp lowered,
     CodeGenFileType type = output == NativeOutput::Object
                                ? CodeGenFileType::ObjectFile
                                : CodeGenFileType::AssemblyFile;
-    if (machine->addPassesToEmitFile(manager, stream, nullptr, type,
-                                     /*DisableVerify=*/true))
-      return createStringError("expected a target that emits objects, got '%s'",
-                               target.triple.c_str());
+    [[maybe_unused]] bool hasNone = machine->addPassesToEmitFile(
+        manager, stream, nullptr, type, /*DisableVerify=*/true);
+    assert(!hasNone && "every processor has assembly and objects");
     manager.run(*module);
   }
   return std::make_unique<SmallVectorMemoryBuffer>(

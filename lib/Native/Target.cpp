@@ -80,10 +80,7 @@ Expected<NativeTarget> NativeTarget::select(StringRef cpu) {
   NativeTarget any = result;
   any.cpu.clear();
   std::unique_ptr<TargetMachine> machine = any.createMachine();
-  if (!machine)
-    return createStringError("expected a processor that this LLVM makes code "
-                             "for, got '%s'",
-                             result.triple.c_str());
+  assert(machine && "an LLVM without its host is refused when we are built");
   if (!machine->getMCSubtargetInfo()->isCPUStringValid(result.cpu))
     return createStringError(
         "expected 'native' or the name of a processor as LLVM spells it (for "

@@ -138,7 +138,8 @@ static Expected<std::string> versionOf(StringRef ptxas) {
   SmallVector<StringRef> match;
   if (!Regex("V([0-9.]+)").match(*text, &match))
     return createStringError("expected the version of '%s', got '%s'",
-                             ptxas.str().c_str(), text->c_str());
+                             ptxas.str().c_str(),
+                             StringRef(*text).trim().str().c_str());
   return match[1].str();
 }
 

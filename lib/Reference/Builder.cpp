@@ -246,10 +246,8 @@ void Builder::addConstant(arith::ConstantOp constant) {
 
 void Builder::addRead(ReadOp read) {
   auto tensor = dyn_cast<BlockArgument>(read.getTensor());
-  if (!tensor || tensor.getArgNumber() >= inputs.ins.size()) {
-    error = "expected attn.read of an input; grids are not evaluated";
-    return;
-  }
+  assert(tensor && tensor.getArgNumber() < inputs.ins.size() &&
+         "outputs are not read, and there is no workspace without grids");
   Step step;
   step.op = Op::Read;
   step.kind = kindOf(read.getType());
@@ -326,10 +324,7 @@ unsigned Builder::add(Value root) {
 
 void Builder::addWrite(WriteOp write) {
   auto tensor = dyn_cast<BlockArgument>(write.getTensor());
-  if (!tensor) {
-    error = "expected attn.write to an output; grids are not evaluated";
-    return;
-  }
+  assert(tensor && "there is no workspace without grids");
   Step step;
   step.op = Op::Write;
   step.kind = kindOf(write.getValue().getType());

@@ -64,14 +64,22 @@ static Axes outerAxesOf(WriteOp write, AxesAnalysis &axes) {
   return outer;
 }
 
-llvm::Expected<std::vector<Program>> buildPrograms(const Inputs &inputs) {
-  KernelOp kernel = inputs.kernel;
-  AxesAnalysis axes(kernel);
-  SmallVector<std::pair<Axes, SmallVector<WriteOp>>> groups;
-  for (Operation &op : kernel.getHeadBlock()) {
+/// Why a kernel is none that is evaluated.
+static llvm::Error checkLevel(KernelOp kernel) {
+  for (Operation &op : kernel.getHeadBlock())
     if (isa<GridOp, WorkspaceOp>(op))
       return llvm::createStringError(
           "expected a kernel without grids, got one after attn-form-grids");
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::vector<Program>> buildPrograms(const Inputs &inputs) {
+  KernelOp kernel = inputs.kernel;
+  if (llvm::Error error = checkLevel(kernel))
+    return std::move(error);
+  AxesAnalysis axes(kernel);
+  SmallVector<std::pair<Axes, SmallVector<WriteOp>>> groups;
+  for (Operation &op : kernel.getHeadBlock()) {
     auto write = dyn_cast<WriteOp>(op);
     if (!write)
       continue;
@@ -97,6 +105,8 @@ llvm::Expected<std::vector<Program>> buildPrograms(const Inputs &inputs) {
 }
 
 llvm::Expected<Program> buildScalarProgram(const Inputs &inputs, Value value) {
+  if (llvm::Error error = checkLevel(inputs.kernel))
+    return std::move(error);
   AxesAnalysis axes(inputs.kernel);
   Builder builder(inputs, axes, Axes(inputs.kernel.getIndexNames().size()));
   builder.add(value);

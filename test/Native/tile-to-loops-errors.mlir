@@ -30,3 +30,22 @@ tile.program @swapped sizes(%M) ins(%X: f32[M]) outs(%Y: f32[M]) {
     tile.store %r#0, %Y[%m] : tensor<2xf32, #m>, tensor<?xf32>, (tensor<2xindex, #m>)
   }
 }
+
+// -----
+
+#m = #tile.axes<"m">
+
+tile.program @undecided sizes(%M) ins(%more: i1) outs(%Y: f32[M]) {
+  %zero = arith.constant dense<0.0> : tensor<2xf32, #m>
+  tile.kernel @undecided_0 grid(%i < %M) {
+    %m = tile.index %i : tensor<2xindex, #m>
+    %r = scf.while (%a = %zero) : (tensor<2xf32, #m>) -> tensor<2xf32, #m> {
+      // expected-error @+1 {{expected an operation on tiles that tile-to-loops lowers}}
+      scf.condition(%more) %a : tensor<2xf32, #m>
+    } do {
+    ^bb0(%a: tensor<2xf32, #m>):
+      scf.yield %a : tensor<2xf32, #m>
+    }
+    tile.store %r, %Y[%m] : tensor<2xf32, #m>, tensor<?xf32>, (tensor<2xindex, #m>)
+  }
+}

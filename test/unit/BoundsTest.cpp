@@ -227,3 +227,26 @@ TEST(Bounds, FailuresArePrinted) {
   EXPECT_EQ(text, "O: 2 of 4 elements are wrong, first O[0, 1]: expected 2, "
                   "got 2.5, allowed 0.002");
 }
+
+/// Each element within its bound, but all of them at its edge: more than
+/// rounding to 16 bits explains.
+TEST(Bounds, NormsThatAreTooLarge) {
+  ReferenceOutput reference;
+  reference.name = "O";
+  reference.type = ElementType::BF16;
+  reference.sizes = {64, 64};
+  reference.values = reference.rounded = std::vector<double>(4096, 1);
+  reference.bounds = std::vector<double>(4096, 1);
+  reference.arithmeticNorm = 0.5;
+  HostTensor got = HostTensor::allocate(ElementType::BF16, {64, 64});
+  for (int64_t i = 0; i < got.size(); ++i)
+    got.writeDouble(i, 1.5);
+  Comparison comparison = compare(reference, got);
+  EXPECT_EQ(comparison.failed, 0);
+  EXPECT_FALSE(comparison.passed());
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  print(os, comparison);
+  EXPECT_EQ(text, "O: expected an error norm of at most 1.5 times 0 (the "
+                  "formula rounded) and 0.5 (f32 arithmetic), got 32");
+}

@@ -198,6 +198,27 @@ TEST_F(NativeRun, SaysWhatIsWrong) {
             "written");
 }
 
+/// 1 << 31 elements that lie on one another.
+TEST_F(NativeRun, SizesThatAreTooLarge) {
+  float one = 1;
+  int64_t rows = int64_t(1) << 31;
+  HostTensor x = HostTensor::borrow(ElementType::F32, &one, {rows, 16}, {0, 0});
+  HostTensor b = HostTensor::borrow(ElementType::F32, &one, {rows}, {0});
+  EXPECT_EQ(errorOf({x, b, HostTensor(), x}),
+            "expected a stride other than 0 in dimension 0 of 'Y', which is "
+            "written");
+  HostTensor y = HostTensor::borrow(ElementType::F32, &one, {rows, 16}, {1, 1});
+  EXPECT_EQ(errorOf({x, b, HostTensor(), y}),
+            "expected a size from 0 to 2147483647 in dimension 0 of 'X', got "
+            "2147483648");
+  auto stats = program->run(
+      {{counting({9, 16}), counting({9}), HostTensor(), counting({9, 16})},
+       {8}});
+  ASSERT_FALSE(bool(stats));
+  EXPECT_EQ(llvm::toString(stats.takeError()),
+            "expected the sizes that the tensors have");
+}
+
 TEST_F(NativeRun, ReportsAndStops) {
   int64_t rows = 8000;
   std::vector<HostTensor> tensors = {counting({rows, 16}), counting({rows}),
@@ -223,6 +244,113 @@ TEST_F(NativeRun, ReportsAndStops) {
   ASSERT_TRUE(bool(stats));
   EXPECT_TRUE(stats->cancelled);
   EXPECT_LT(last, 0.5);
+}
+
+/// What is wrong with running a program of a grid of one cell that does
+/// nothing, from its head and with `scratch` bytes a thread.
+std::string whyNotRun(const std::string &head,
+                      const std::vector<HostTensor> &tensors,
+                      const std::string &scratch = "0") {
+  auto program = loadHandWritten("tile.program @p " + head + R"mlir(
+  %c1 = arith.constant 1 : index
+  tile.kernel @p_0 grid(%i < %c1) {}
+}
+func.func @p_0(%args: !llvm.ptr, %begin: i64, %end: i64, %scratch: !llvm.ptr)
+    attributes {native.scratch_bytes = )mlir" +
+                                     scratch + " : i64} { return }",
+                                 "native");
+  if (!program)
+    return "not compiled";
+  auto stats = program->run({tensors, {}});
+  return stats ? "" : llvm::toString(stats.takeError());
+}
+
+TEST(NativeHeads, WhatTheyWant) {
+  HostTensor x = HostTensor::allocate(ElementType::F32, {4});
+  std::string scalar = "sizes(%M) ins(%s: f32) outs(%X: f32[M]) {";
+  EXPECT_EQ(whyNotRun(scalar, {HostTensor::scalar(ElementType::F32, 1), x}),
+            "");
+  EXPECT_EQ(whyNotRun(scalar, {HostTensor(), x}),
+            "expected a value of 's', which has no default");
+  EXPECT_EQ(whyNotRun("sizes(%M) ins() outs(%X: f32[2 * M]) {", {x}),
+            "expected size M to stand alone in a shape");
+}
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ATTENTILE_ENDS_WHERE_MEMORY_IS_SHORT
+#endif
+#endif
+#ifndef ATTENTILE_ENDS_WHERE_MEMORY_IS_SHORT
+TEST(NativeHeads, MemoryThatIsNotThere) {
+  HostTensor x = HostTensor::allocate(ElementType::F32, {4});
+  std::string head = "sizes(%M) ins() outs(%X: f32[M]) {";
+  EXPECT_EQ(whyNotRun(head + "\n  %w = attn.workspace \"w\" shape "
+                             "affine_map<()[s0] -> (s0 * 281474976710656)> : "
+                             "tensor<?xf32>",
+                      {x}),
+            "expected 4503599627370496 bytes of memory for 'w'");
+  EXPECT_EQ(whyNotRun(head, {x}, "4503599627370496"),
+            "expected 4503599627370496 bytes of memory for scratch");
+}
+#endif
+
+/// Why a module is not compiled, and what it said before.
+std::string whyNotCompiled(const std::string &source) {
+  mlir::MLIRContext context;
+  context.loadDialect<tile::TileDialect, mlir::func::FuncDialect>();
+  std::string said;
+  mlir::ScopedDiagnosticHandler handler(&context,
+                                        [&](mlir::Diagnostic &diagnostic) {
+                                          said += diagnostic.str() + "; ";
+                                          return mlir::success();
+                                        });
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(source, &context);
+  auto target = llvm::cantFail(NativeTarget::select("native"));
+  auto compiled = NativeProgram::compile(*module, target);
+  return compiled ? "" : said + llvm::toString(compiled.takeError());
+}
+
+TEST(NativePrograms, WhatIsNotCompiled) {
+  EXPECT_EQ(whyNotCompiled("func.func private @f()"),
+            "expected one tile.program in the module");
+  EXPECT_EQ(whyNotCompiled(R"mlir(
+#m = #tile.axes<"m">
+tile.program @varied sizes(%M) ins() outs(%Y: f32[M]) {
+  tile.kernel @varied_0 grid(%i < %M) {
+    %m = tile.index %i : tensor<2xindex, #m>
+    %x = arith.constant dense<[1.0, 2.0]> : tensor<2xf32, #m>
+    tile.store %x, %Y[%m] : tensor<2xf32, #m>, tensor<?xf32>, (tensor<2xindex, #m>)
+  }
+}
+)mlir"),
+            "'arith.constant' op expected one value for all elements; "
+            "lowering 'varied' to native code failed");
+}
+
+/// Why no code is made of a module.
+std::string whyNotEmitted(const std::string &source, const char *triple,
+                          NativeOutput output) {
+  mlir::MLIRContext context;
+  context.loadDialect<mlir::func::FuncDialect>();
+  mlir::ScopedDiagnosticHandler handler(
+      &context, [](mlir::Diagnostic &) { return mlir::success(); });
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(source, &context);
+  auto target = llvm::cantFail(NativeTarget::select("x86-64"));
+  if (triple)
+    target.triple = triple;
+  auto code = emitNative(*module, target, output);
+  return code ? "" : llvm::toString(code.takeError());
+}
+
+TEST(NativePrograms, WhatNoCodeIsMadeOf) {
+  EXPECT_EQ(whyNotEmitted("", nullptr, NativeOutput::Object), "");
+  EXPECT_EQ(whyNotEmitted("", "vax-dec-vms", NativeOutput::Object),
+            "expected the triple of this machine's processor, got "
+            "'vax-dec-vms'");
+  EXPECT_EQ(whyNotEmitted("func.func @f() { return }", nullptr,
+                          NativeOutput::Assembly),
+            "expected a module in the LLVM dialect, got another");
 }
 
 TEST(NativeTargets, NamesStandForTheirOwnFeatures) {

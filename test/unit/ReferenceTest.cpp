@@ -467,6 +467,73 @@ TEST(Reference, ConstraintsAndSizes) {
   EXPECT_EQ(ins[3].at({}), 0.25);
 }
 
+TEST(Reference, SizesThatTensorsDoNotSay) {
+  ParsedKernel kernel(R"mlir(
+attn.kernel @k sizes(%M, %N) indices(%m < M)
+    ins(%X: f32[M, 2 * N]) outs(%Y: f32[M]) {
+  %zero = arith.constant 0.0 : f32
+  attn.write %zero to %Y[%m] : f32, tensor<?xf32>
+})mlir");
+  auto sizes =
+      bindSizes(*kernel, {HostTensor::allocate(ElementType::F32, {3, 4})});
+  ASSERT_FALSE(sizes);
+  EXPECT_EQ(llvm::toString(sizes.takeError()),
+            "expected size N to be given: no tensor's shape has it alone");
+  ParsedKernel doubled(R"mlir(
+attn.kernel @k sizes(%M) indices(%m < M)
+    ins(%X: f32[M], %Z: f32[4, 2 * M]) outs(%Y: f32[M]) {
+  %zero = arith.constant 0.0 : f32
+  attn.write %zero to %Y[%m] : f32, tensor<?xf32>
+})mlir");
+  sizes = bindSizes(*doubled, {HostTensor::allocate(ElementType::F32, {3}),
+                               HostTensor::allocate(ElementType::F32, {4, 7})});
+  ASSERT_FALSE(sizes);
+  EXPECT_EQ(llvm::toString(sizes.takeError()),
+            "expected dimension 1 of Z to be 6, got 7");
+}
+
+/// Why a kernel of %c and N is not evaluated.
+static std::string whyNot(const std::string &body, int64_t size) {
+  ParsedKernel kernel("attn.kernel @k sizes(%N) indices(%n < N) "
+                      "ins(%c: index) outs(%Y: f32[N]) {\n" +
+                      body + "}");
+  auto result =
+      evaluate(*kernel, {HostTensor::scalarInt(ElementType::I64, 1)}, {size});
+  return result ? "" : llvm::toString(result.takeError());
+}
+
+TEST(Reference, KernelsThatAreNotEvaluated) {
+  EXPECT_EQ(whyNot(R"mlir(
+  %n64 = arith.index_cast %n : index to i64
+  %f = arith.sitofp %n64 : i64 to f32
+  attn.write %f to %Y[%n] : f32, tensor<?xf32>
+)mlir",
+                   int64_t(1) << 27),
+            "a value of 134217728 elements does not fit in the reference's "
+            "memory");
+  EXPECT_EQ(whyNot(R"mlir(
+  %half = arith.constant 0.5 : f32
+  %f = math.erf %half : f32
+  attn.write %f to %Y[%n] : f32, tensor<?xf32>
+)mlir",
+                   4),
+            "expected an operation of the attn level, got math.erf");
+  std::string grid = R"mlir(
+  attn.grid step() tile(%n) loop() whole() {
+    %half = arith.constant 0.5 : f32
+    attn.write %half to %Y[%n] : f32, tensor<?xf32>
+  }
+)mlir";
+  EXPECT_EQ(whyNot(grid, 4), "expected a kernel without grids, got one after "
+                             "attn-form-grids");
+  // An assumption is not looked at either.
+  EXPECT_EQ(whyNot("  %true = arith.constant true\n"
+                   "  attn.assume %true, \"true\"\n" +
+                       grid,
+                   4),
+            "expected a kernel without grids, got one after attn-form-grids");
+}
+
 /// Above the limit, rows are drawn; they are the same as in the whole.
 TEST(Reference, SamplesRows) {
   ParsedKernel kernel(causalKernel("bf16"));
