@@ -239,8 +239,7 @@ Decomposer::Result Decomposer::exponential(Expr *x, Expr *argument,
     Expr *row = rowFactor(graph, part, x->loc);
     result.shifts.emplace_back(multiple, row ? row : graph.constant(1, x->loc));
   }
-  if (along.empty())
-    return fail(x, "the exponent is constant along the loop");
+  assert(!along.empty() && "what is constant along the loop is the row's");
 
   // A common positive constant stands outside of a: p * p and exp(2 * s) are
   // then powers of the same exponential.

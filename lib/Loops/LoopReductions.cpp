@@ -66,8 +66,7 @@ public:
         if (failed(readLoop(loop)))
           return failure();
       } else if (isa<tile::StoreOp>(op)) {
-        if (failed(readStore(&op, nest.stores)))
-          return failure();
+        readStore(&op, nest.stores);
       } else if (failed(readOperation(&op))) {
         return failure();
       }
@@ -98,34 +97,27 @@ private:
     return env[value] = leaf;
   }
 
-  LogicalResult lookup(Operation *op, ValueRange values,
-                       SmallVector<Expr *> &operands) {
+  /// Of an operation, in the order of the text. What is not known is an update,
+  /// which the loop's end alone uses, or a value that it alone is made of.
+  SmallVector<Expr *> lookup(ValueRange values) {
+    SmallVector<Expr *> operands;
     for (Value operand : values) {
       FailureOr<Expr *> expr = lookup(operand);
-      if (failed(expr))
-        return fail(op, "a carried value is used before the loop has ended");
+      assert(succeeded(expr) && "used before the loop has ended");
       operands.push_back(*expr);
     }
-    return success();
+    return operands;
   }
 
-  LogicalResult readStore(Operation *op,
-                          SmallVectorImpl<LoopNest::Store> &stores) {
-    SmallVector<Expr *> operands;
-    if (failed(lookup(op, op->getOperands(), operands)))
-      return failure();
-    stores.emplace_back(op, operands);
-    return success();
+  void readStore(Operation *op, SmallVectorImpl<LoopNest::Store> &stores) {
+    stores.emplace_back(op, lookup(op->getOperands()));
   }
 
   LogicalResult readOperation(Operation *op) {
     if (op->getNumRegions() || op->getNumResults() != 1 ||
         !isMemoryEffectFree(op))
       return fail(op, "the operation is none on tiles");
-    SmallVector<Expr *> operands;
-    if (failed(lookup(op, op->getOperands(), operands)))
-      return failure();
-    env[op->getResult(0)] = graph.operation(op, operands);
+    env[op->getResult(0)] = graph.operation(op, lookup(op->getOperands()));
     return success();
   }
 
@@ -133,14 +125,8 @@ private:
     auto axis = loop->getAttrOfType<StringAttr>("tile.axis");
     if (!axis || loop->hasAttr("tile.blocks"))
       return fail(loop, "the loop is none over all tiles of an axis");
-    SmallVector<Expr *> bounds;
-    for (Value bound :
-         {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()}) {
-      FailureOr<Expr *> expr = lookup(bound);
-      if (failed(expr))
-        return fail(loop, "a bound is computed in a loop");
-      bounds.push_back(*expr);
-    }
+    SmallVector<Expr *> bounds =
+        lookup({loop.getLowerBound(), loop.getUpperBound(), loop.getStep()});
     if (nest.loops.empty()) {
       nest.axis = axis;
       nest.lower = bounds[0];
@@ -162,10 +148,9 @@ private:
     if (!findUpdates(loop, updates, steps))
       return readRunning(loop);
     for (Operation &op : loop.getBody()->without_terminator()) {
-      if (updates.contains(&op))
-        continue;
-      if (failed(isa<tile::StoreOp>(op) ? readStore(&op, nest.storesInLoops)
-                                        : readOperation(&op)))
+      if (isa<tile::StoreOp>(op))
+        readStore(&op, nest.storesInLoops);
+      else if (!updates.contains(&op) && failed(readOperation(&op)))
         return failure();
     }
     for (auto [i, step] : llvm::enumerate(steps))
@@ -241,14 +226,12 @@ private:
     Operation *update = loop.getYieldedValues()[index].getDefiningOp();
     FailureOr<Expr *> init = lookup(loop.getInitArgs()[index]);
     // What is reduced may be a constant, or a value from before the loop.
-    SmallVector<Expr *> operands;
     SmallVector<Value> reduced;
     if (auto dot = dyn_cast<tile::DotOp>(step))
       reduced = {dot.getLhs(), dot.getRhs()};
     else
       reduced = {cast<tile::ReduceOp>(step).getOperand()};
-    if (failed(lookup(step, reduced, operands)))
-      return failure();
+    SmallVector<Expr *> operands = lookup(reduced);
     Type type = loop.getResult(index).getType();
     if (auto dot = dyn_cast<tile::DotOp>(step)) {
       if (dot.getAcc() != loop.getRegionIterArg(index))

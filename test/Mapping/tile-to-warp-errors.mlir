@@ -213,3 +213,39 @@ tile.program @p sizes(%M) ins() outs(%O: f32[M]) {
     } {tile.axis = "n", tile.alternating}
   }
 }
+
+// -----
+
+#m_d = #tile.axes<"m", "d", in = #tile.shared<pitch = 16, chunk = 8>>
+#m = #tile.axes<"m", in = #tile.fragment<[8 lane 4, 2 reg 1]>>
+#d = #tile.axes<"d", in = #tile.fragment<[2 reg 1, 4 lane 1, 2 reg 2]>>
+tile.program @p sizes(%M) ins(%X: bf16[M, 16], %W: bf16[16]) outs(%O: f32[M]) {
+  %c0 = arith.constant 0 : index
+  tile.kernel @p_0 grid() attributes {tile.warps = #tile.warps<rows = "m">} {
+    %m = tile.index %c0 : tensor<16xindex, #m>
+    %d = tile.index %c0 : tensor<16xindex, #d>
+    %x = tile.load %X[%m, %d] : tensor<?x16xbf16>, (tensor<16xindex, #m>, tensor<16xindex, #d>) -> tensor<16x16xbf16, #m_d>
+    %w = tile.load %W[%d] : tensor<16xbf16>, (tensor<16xindex, #d>) -> tensor<16xbf16, #d>
+    // expected-error@+1 {{expected a product of two axes in registers, over one, got}}
+    %s = tile.dot %x, %w over ["d"] product bf16 : tensor<16x16xbf16, #m_d>, tensor<16xbf16, #d> -> tensor<16xf32, #m>
+  }
+}
+
+// -----
+
+#m_d = #tile.axes<"m", "d", in = #tile.shared<pitch = 16, chunk = 8>>
+#m_n_d = #tile.axes<"m", "n", "d", in = #tile.fragment<[8 lane 4, 2 reg 1], [8 reg 2], [2 reg 16, 4 lane 1, 2 reg 32]>>
+#m_n = #tile.axes<"m", "n", in = #tile.fragment<[8 lane 4, 2 reg 2], [2 reg 1, 4 lane 1]>>
+#m = #tile.axes<"m", in = #tile.fragment<[8 lane 4, 2 reg 1]>>
+#d = #tile.axes<"d", in = #tile.fragment<[2 reg 1, 4 lane 1, 2 reg 2]>>
+tile.program @p sizes(%M) ins(%X: bf16[M, 16]) outs(%O: f32[M]) {
+  %c0 = arith.constant 0 : index
+  tile.kernel @p_0 grid() attributes {tile.warps = #tile.warps<rows = "m">} {
+    %m = tile.index %c0 : tensor<16xindex, #m>
+    %d = tile.index %c0 : tensor<16xindex, #d>
+    %x = tile.load %X[%m, %d] : tensor<?x16xbf16>, (tensor<16xindex, #m>, tensor<16xindex, #d>) -> tensor<16x16xbf16, #m_d>
+    %y = arith.constant dense<1.0> : tensor<16x8x16xbf16, #m_n_d>
+    // expected-error@+1 {{expected a factor with the axes "n" and "d", got}}
+    %s = tile.dot %x, %y over ["d"] product bf16 : tensor<16x16xbf16, #m_d>, tensor<16x8x16xbf16, #m_n_d> -> tensor<16x8xf32, #m_n>
+  }
+}
