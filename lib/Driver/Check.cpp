@@ -270,11 +270,20 @@ runCheck(const SyntaxTree &tree, const Bindings &bindings, KernelRunner &runner,
                                    llvm::join(passes, ", "));
   ConfigSets sets(source, *space, options.seed);
   Checker checker(source, *space, sets, runner, options, os);
+  // A wrong program, or a constraint that the call breaks.
+  auto refuse = [&](const llvm::Twine &message) {
+    diagnostics.error(*space->file, space->range, message);
+    return llvm::createStringError(message);
+  };
   std::vector<Config> configs;
   for (const std::string &text : options.only) {
     llvm::Expected<Config> config = sets.parse(text);
     if (!config)
       return config.takeError();
+    if (!sets.isPermitted(*config))
+      return refuse("expected types and sizes that keep the kernel's "
+                    "constraints, got '" +
+                    text + "'");
     configs.push_back(*config);
   }
   if (!options.only.empty()) {
@@ -285,8 +294,8 @@ runCheck(const SyntaxTree &tree, const Bindings &bindings, KernelRunner &runner,
     configs = sets.coveringSet(options.coverage);
   }
   if (configs.empty())
-    return llvm::createStringError(
-        "expected a configuration that keeps the kernel's constraints");
+    return refuse("expected types, sizes and scalars that keep the kernel's "
+                  "constraints, found none");
   os << "check " << options.file << ", seed " << options.seed << '\n';
   std::vector<PassCheck> checks;
   checks.push_back(checker.runAll(configs, options.after, false));

@@ -70,6 +70,8 @@ struct Variant {
 
 /// What of a kernel can be varied, whatever its types and head sizes.
 struct Space {
+  const SourceFile *file; // where the kernel stands
+  SourceRange range;
   std::vector<std::pair<std::string, std::vector<ElementType>>> types;
   std::vector<std::string> headNames;
   std::vector<std::vector<int64_t>> headChoices; // each one of all head sizes

@@ -23,8 +23,10 @@ public:
   std::vector<Config> coveringSet(Coverage coverage);
   /// The smaller set that is run after each pass.
   std::vector<Config> passSet();
-  /// The configuration that a failure printed.
+  /// The configuration that a failure printed; the kernel may not permit it.
   llvm::Expected<Config> parse(llvm::StringRef text);
+  /// Whether the kernel's constraints hold of it, for some scalars.
+  bool isPermitted(const Config &config);
 
   /// The kernel of a configuration, made once; null: not permitted.
   Variant *variantOf(const Config &config);
@@ -33,7 +35,6 @@ private:
   std::vector<Config> product(bool ofStridesAndValues);
   Config makeConfig(llvm::ArrayRef<unsigned> row);
   std::vector<unsigned> levels();
-  bool isPermitted(const Config &config);
   int64_t sizeAt(Variant &variant, const std::string &size, unsigned level);
 
   const Source &source;

@@ -315,6 +315,8 @@ std::unique_ptr<Space> makeSpace(const Source &source,
   if (!checked)
     return nullptr;
   auto space = std::make_unique<Space>();
+  space->file = checked->file;
+  space->range = checked->range;
   Config config;
   for (const CheckedType &type : checked->types) {
     std::vector<ElementType> choices(type.options.begin(), type.options.end());
@@ -333,9 +335,10 @@ std::unique_ptr<Space> makeSpace(const Source &source,
   std::string why;
   space->headChoices = permittedHeads(source, config, space->headNames, why);
   if (space->headChoices.empty()) {
-    diagnostics.error("expected head sizes to check that the kernel permits; "
+    diagnostics.error(*space->file, space->range,
+                      "expected head sizes to check that the kernel permits; "
                       "bind them with --bind. The first try said:\n" +
-                      why);
+                          StringRef(why).rtrim());
     return nullptr;
   }
   for (auto [name, size] :
@@ -351,8 +354,10 @@ std::unique_ptr<Space> makeSpace(const Source &source,
   }
   findOtherChoices(*variant, *space);
   if (space->otherChoices.empty()) {
-    diagnostics.error("expected some small sizes to satisfy the kernel's "
-                      "constraints; bind them with --bind");
+    diagnostics
+        .error(*space->file, space->range,
+               "expected some small sizes to satisfy the kernel's constraints")
+        .note("bind them with --bind");
     return nullptr;
   }
   bool integers = llvm::any_of(checked->ins, [](const CheckedParam &in) {

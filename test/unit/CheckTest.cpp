@@ -218,6 +218,7 @@ TEST(Check, RefusesWhatTheKernelDoesNotHave) {
   Check check("02-causal.attn");
   SyntaxTree tree = parse(check.file, check.diagnostics, findBesideOrInLibrary);
   auto message = [&](const char *only) {
+    check.diagnostics.clear();
     check.options.only = {only};
     auto checks = runCheck(tree, check.bindings, check.runner, check.options,
                            check.diagnostics, llvm::nulls());
@@ -228,7 +229,8 @@ TEST(Check, RefusesWhatTheKernelDoesNotHave) {
   EXPECT_EQ(message("T=f32,D=16,E=16,B=1"),
             "expected every size of the kernel in 'T=f32,D=16,E=16,B=1'");
   EXPECT_EQ(message("T=f32,D=16,E=16,B=1,H=3,G=2,M=1,N=1"),
-            "expected sizes that keep the kernel's constraints");
+            "expected types and sizes that keep the kernel's constraints, got "
+            "'T=f32,D=16,E=16,B=1,H=3,G=2,M=1,N=1'");
   EXPECT_EQ(message("strides=odd"), "expected a kind of strides, got 'odd'");
   check.options.after = "attn-unroll";
   EXPECT_EQ(message("T=f32"),
