@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """Holds every message the source can print against the texts that tests quote.
 
-    scripts/messages.py            fails if a message has no test, if a known gap
-                                   is none any more, or names no message
+    scripts/messages.py            fails if a message has no test
     scripts/messages.py --list     every message, with the file that it stands in
 
 A message is a string of the source with words in it. It is read as the
@@ -20,7 +19,6 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-GAPS = ROOT / "test" / "Docs" / "Inputs" / "untested-messages.txt"
 
 # Text that is no message: what is generated, and what is a page of its own.
 NO_MESSAGES = {
@@ -395,40 +393,22 @@ def is_quoted(message, tests):
     return any(longest in test and pattern.search(test) for test in tests)
 
 
-def gaps():
-    """{(path, message): reason} of the list of known gaps."""
-    result = {}
-    reason = ""
-    for line in GAPS.read_text().splitlines():
-        if line.startswith("# "):
-            reason = line[2:]
-        elif line.strip():
-            path, text = line.split(": ", 1)
-            result[path, text] = reason
-    return result
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--list", action="store_true", help="print every message")
-    parser.add_argument("--missing", action="store_true", help="print messages without a test, known gaps or not")
+    parser.add_argument("--missing", action="store_true", help="print messages without a test")
     arguments = parser.parse_args()
     tests = list(dict.fromkeys(plain(text) for text in quoted()))
     found = list(messages())
-    missing = {(m.path, shown(m.parts)): m for m in found if not is_quoted(m, tests)}
+    missing = [m for m in found if not is_quoted(m, tests)]
     if arguments.list or arguments.missing:
-        for m in found if arguments.list else missing.values():
+        for m in found if arguments.list else missing:
             print(f"{m.path}:{m.line}: {shown(m.parts)}")
         return 0
-    known = gaps()
-    new = [m for name, m in missing.items() if name not in known]
-    closed = [name for name in known if name not in missing]
-    for m in new:
+    for m in missing:
         print(f"{m.path}:{m.line}: expected a test that quotes '{shown(m.parts)}', got none")
-    for path, text in closed:
-        print(f"{GAPS.relative_to(ROOT)}: '{path}: {text}' is no gap any more: remove it")
-    print(f"{len(found)} messages, {len(found) - len(missing)} quoted by tests, {len(known)} known gaps")
-    return 1 if new or closed else 0
+    print(f"{len(found)} messages, {len(found) - len(missing)} quoted by tests")
+    return 1 if missing else 0
 
 
 if __name__ == "__main__":

@@ -39,9 +39,9 @@ struct GridFigures {
   /// Iterations of the loops over tiles; of those, the ones that evaluate a
   /// mask; and what there would be if every program visited every tile.
   int64_t blocks = 0, maskedBlocks = 0, totalBlocks = 0;
-  /// Whether a list that is made when the program runs says which blocks are
-  /// computed: all figures are upper bounds.
-  bool isListed = false;
+  /// Whether elements of tensors say which blocks are computed: all figures are
+  /// upper bounds.
+  bool isUpperBound = false;
   double flops = 0;        ///< of matrix products
   double exponentials = 0; ///< exp, exp2
   /// Bytes that tiles read and write within the tensors: on a GPU, what the
@@ -57,8 +57,10 @@ struct GridFigures {
 
 /// The figures of every grid, in the order in which they run. `values`: every
 /// run-time size by name, and the integer scalars that loop bounds depend on.
-/// Fails where a bound depends on a tensor's elements or on a value that is
-/// not given. Loops that go one of two ways count their usual one (`then`).
+/// Lists of blocks are made as the program makes them. Where elements of a
+/// tensor decide, all that the axis has is counted; fails where that is not
+/// known or a value is not given. Loops that go one of two ways count their
+/// usual one (`then`).
 llvm::Expected<std::vector<GridFigures>>
 explainProgram(tile::ProgramOp program, const llvm::StringMap<int64_t> &values);
 

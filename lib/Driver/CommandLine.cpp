@@ -134,7 +134,8 @@ static constexpr char kExplainOverview[] =
   Tiles, blocks computed of all, work, bytes asked of the cache and the least
   that memory must move, beside the same kernel without fusion and skipping;
   for a GPU target also what a block of threads takes, how many run at a time,
-  the least time and what sets it.
+  the least time and what sets it. Where an input's elements decide which blocks
+  are computed, figures are upper bounds.
 
   attentile explain causal.attn --bind D=128,E=128,T=bf16 \
     --sizes B=1,H=16,G=16,M=4096,N=4096 --html=causal.html

@@ -42,7 +42,7 @@ llvm::json::Object toJSON(const GridFigures &grid, const Explained &explained) {
                             {"blocks", grid.blocks},
                             {"masked_blocks", grid.maskedBlocks},
                             {"total_blocks", grid.totalBlocks},
-                            {"listed", grid.isListed},
+                            {"upper_bound", grid.isUpperBound},
                             {"flops", grid.flops},
                             {"exponentials", grid.exponentials},
                             {"read_bytes", grid.readBytes},

@@ -59,9 +59,10 @@ describe(const GridFigures &grid, const Explained &explained) {
   });
   line("programs", [&](OS &os) { os << amount(grid.programs); });
   line("blocks", [&](OS &os) {
-    os << (grid.isListed ? "up to " : "") << amount(grid.blocks) << " of "
-       << amount(grid.totalBlocks) << ", " << (grid.isListed ? "up to " : "")
-       << amount(grid.maskedBlocks) << " of them evaluate a mask";
+    os << (grid.isUpperBound ? "up to " : "") << amount(grid.blocks) << " of "
+       << amount(grid.totalBlocks) << ", "
+       << (grid.isUpperBound ? "up to " : "") << amount(grid.maskedBlocks)
+       << " of them evaluate a mask";
   });
   line("matrix products", [&](OS &os) { os << amount(grid.flops) << "FLOP"; });
   line("exponentials", [&](OS &os) { os << amount(grid.exponentials); });

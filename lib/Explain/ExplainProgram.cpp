@@ -5,21 +5,19 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ScalarValues.h"
-#include "attentile/Explain.h"
+#include "Counter.h"
+#include "IntegerTiles.h"
+#include "attentile/Tensor.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
 namespace attentile {
-namespace {
 
 /// The shape of a tensor that a kernel reads or writes: an argument of the
 /// program's head or a workspace.
-AffineMap shapeOf(Value tensor) {
+static AffineMap shapeOf(Value tensor) {
   if (auto workspace = tensor.getDefiningOp<attn::WorkspaceOp>())
     return workspace.getShape();
   auto argument = cast<BlockArgument>(tensor);
@@ -28,42 +26,9 @@ AffineMap shapeOf(Value tensor) {
   return head.getShape(argument);
 }
 
-int64_t bytesOf(Type type) {
+static int64_t bytesOf(Type type) {
   return llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
 }
-
-/// Walks one kernel's programs and adds up what they do.
-class Counter {
-public:
-  Counter(tile::ProgramOp program, tile::KernelOp kernel, ScalarValues &scalars)
-      : head(program), kernel(kernel), scalars(scalars) {}
-
-  llvm::Expected<GridFigures> run();
-
-private:
-  llvm::Error program(double times);
-  llvm::Error block(Block &block, double times);
-  llvm::Error loop(scf::ForOp loop, double times);
-  llvm::Error listed(scf::ForOp loop, double times);
-  void visit(scf::ForOp loop, int64_t block, bool masked);
-  void finishMap();
-  bool takesOtherSide(Block &body);
-  double elementsInside(ValueRange indices, Value tensor);
-  int64_t extentOf(Value tensor, unsigned dimension);
-  llvm::Expected<int64_t> need(Value value, const llvm::Twine &what);
-  std::optional<int64_t> extentOfLoop(scf::ForOp loop);
-  llvm::SetVector<Value> idsThatMatter();
-
-  attn::SignatureOpInterface head;
-  tile::KernelOp kernel;
-  ScalarValues &scalars;
-  GridFigures figures;
-  /// Of the map, while one of the first head's programs is walked.
-  std::optional<int64_t> mapRow;
-  int64_t mapColumns = 0;
-  llvm::SetVector<Value> touched;
-  llvm::MapVector<StringAttr, int64_t> tiles;
-};
 
 llvm::Expected<int64_t> Counter::need(Value value, const llvm::Twine &what) {
   if (std::optional<int64_t> number = scalars.get(value))
@@ -85,6 +50,16 @@ llvm::Expected<int64_t> Counter::need(Value value, const llvm::Twine &what) {
   }
   return llvm::createStringError(
       (what + " of '" + kernel.getName() + "' cannot be evaluated").str());
+}
+
+/// Whether a value follows from a scalar of the head that is not given.
+bool Counter::lacksScalar(Value value) {
+  return llvm::any_of(ScalarValues::argumentsOf(value), [&](Value argument) {
+    auto parameter = dyn_cast<BlockArgument>(argument);
+    return parameter && parameter.getOwner() == &head.getHeadBlock() &&
+           !isa<RankedTensorType>(parameter.getType()) &&
+           !scalars.get(parameter);
+  });
 }
 
 int64_t Counter::extentOf(Value tensor, unsigned dimension) {
@@ -115,30 +90,6 @@ double Counter::elementsInside(ValueRange indices, Value tensor) {
     count *= size;
   }
   return count;
-}
-
-/// The extent of the axis that a loop goes over, from a load along it.
-std::optional<int64_t> Counter::extentOfLoop(scf::ForOp loop) {
-  std::optional<int64_t> extent;
-  loop.getBody()->walk([&](tile::LoadOp load) {
-    for (auto [dimension, index] : llvm::enumerate(load.getIndices())) {
-      auto consecutive = index.getDefiningOp<tile::IndexOp>();
-      if (!consecutive || tile::getBlockLoop(consecutive) != loop)
-        continue;
-      extent = extentOf(load.getTensor(), dimension);
-      return WalkResult::interrupt();
-    }
-    return WalkResult::advance();
-  });
-  return extent;
-}
-
-/// Whether a branch is known to take its else side: of a block of a mixed loop
-/// that evaluates masks.
-bool Counter::takesOtherSide(Block &body) {
-  return llvm::any_of(body.getOps<scf::IfOp>(), [&](scf::IfOp choice) {
-    return scalars.get(choice.getCondition()) == 0;
-  });
 }
 
 /// Notes a block in the map.
@@ -175,111 +126,6 @@ void Counter::finishMap() {
     columns = std::max(columns, row.size());
   for (std::vector<uint8_t> &row : map.blocks)
     row.resize(columns, BlockMap::Skipped);
-}
-
-/// A loop over a list that is made when the program runs: as if it had every
-/// block that was asked for, and each evaluated masks.
-llvm::Error Counter::listed(scf::ForOp loop, double times) {
-  auto blocks = loop->getAttrOfType<tile::BlockClassAttr>("tile.blocks");
-  if (blocks.getValue() == tile::BlockClass::Full)
-    return llvm::Error::success();
-  Value start = tile::getBlockStart(loop);
-  tile::LoadOp entry;
-  for (auto load : loop.getBody()->getOps<tile::LoadOp>())
-    if (load.getIndices().back() == loop.getInductionVar() &&
-        !tile::isTile(load.getType()))
-      entry = load;
-  llvm::Expected<int64_t> size =
-      need(start.getDefiningOp()->getOperand(1), "a block's size");
-  if (!size)
-    return size.takeError();
-  tile::KernelOp writer;
-  for (Operation *user : entry.getTensor().getUsers())
-    if (isa<tile::StoreOp>(user))
-      writer = user->getParentOfType<tile::KernelOp>();
-  for (auto [id, place] : llvm::zip(writer.getBody().getArguments(),
-                                    entry.getIndices().drop_back())) {
-    llvm::Expected<int64_t> at = need(place, "a list");
-    if (!at)
-      return at.takeError();
-    scalars.set(id, *at);
-  }
-  if (std::optional<int64_t> extent = extentOfLoop(loop)) {
-    mapColumns =
-        std::max<int64_t>(mapColumns, llvm::divideCeil(*extent, *size));
-    figures.totalBlocks += times * llvm::divideCeil(*extent, *size);
-  }
-  figures.isListed = true;
-  for (auto asked : writer.getBody().getOps<scf::ForOp>()) {
-    llvm::Expected<int64_t> from = need(asked.getLowerBound(), "a list");
-    llvm::Expected<int64_t> to = need(asked.getUpperBound(), "a list");
-    if (!from || !to)
-      return llvm::joinErrors(from.takeError(), to.takeError());
-    for (int64_t block = *from; block < *to; ++block) {
-      // Behind all full blocks.
-      scalars.set(loop.getInductionVar(), std::numeric_limits<int32_t>::max());
-      scalars.set(start, block * *size);
-      figures.blocks += times;
-      figures.maskedBlocks += times;
-      visit(loop, block, /*masked=*/true);
-      if (llvm::Error error = this->block(*loop.getBody(), times))
-        return error;
-    }
-  }
-  return llvm::Error::success();
-}
-
-llvm::Error Counter::loop(scf::ForOp loop, double times) {
-  if (loop->hasAttr("tile.from_list"))
-    return listed(loop, times);
-  int64_t bounds[3];
-  Value values[3] = {loop.getLowerBound(), loop.getUpperBound(),
-                     loop.getStep()};
-  for (auto [bound, value] : llvm::zip_equal(bounds, values)) {
-    llvm::Expected<int64_t> number = need(value, "a loop's bound");
-    if (!number)
-      return number.takeError();
-    bound = *number;
-  }
-  auto [from, to, step] = bounds;
-  int64_t count = to > from ? llvm::divideCeil(to - from, step) : 0;
-  bool mixed = false, masked = false, counted = false;
-  // A loop without results goes over programs or outputs: no reduction's
-  // blocks.
-  if (loop->hasAttr("tile.axis") && loop.getNumResults() > 0 &&
-      !loop->hasAttr("tile.to_list")) {
-    auto blocks = loop->getAttrOfType<tile::BlockClassAttr>("tile.blocks");
-    counted = true;
-    masked = blocks && blocks.getValue() == tile::BlockClass::Partial;
-    mixed = blocks && blocks.getValue() == tile::BlockClass::Mixed;
-    figures.blocks += times * count;
-    figures.maskedBlocks += masked ? times * count : 0;
-    // Chained loops share the axis: the first one stands for all of them.
-    bool first = llvm::none_of(loop.getInits(), [](Value init) {
-      return init.getDefiningOp<scf::ForOp>();
-    });
-    if (std::optional<int64_t> extent = extentOfLoop(loop)) {
-      figures.totalBlocks +=
-          first ? times * llvm::divideCeil(*extent, step) : 0;
-      mapColumns =
-          std::max<int64_t>(mapColumns, llvm::divideCeil(*extent, step));
-    }
-  }
-  // Of a head's tiles one after the other each is a row.
-  bool isOverRows = loop->hasAttr("tile.axis") && !counted && mapRow &&
-                    !loop->hasAttr("tile.to_list");
-  for (int64_t i = from; i < to; i += step) {
-    scalars.set(loop.getInductionVar(), i);
-    bool isMasked = mixed && takesOtherSide(*loop.getBody());
-    figures.maskedBlocks += isMasked ? times : 0;
-    if (counted)
-      visit(loop, i / step, masked || isMasked);
-    if (isOverRows)
-      mapRow = (i - from) / step;
-    if (llvm::Error error = block(*loop.getBody(), times))
-      return error;
-  }
-  return llvm::Error::success();
 }
 
 llvm::Error Counter::block(Block &block, double times) {
@@ -394,7 +240,19 @@ llvm::Expected<GridFigures> Counter::run() {
   return figures;
 }
 
-} // namespace
+/// Makes the list of blocks that a kernel writes; whether that can be done.
+static bool makeList(tile::KernelOp kernel, ScalarValues &scalars) {
+  std::vector<int64_t> counts, ids(kernel.getBounds().size());
+  for (Value bound : kernel.getBounds())
+    counts.push_back(scalars.get(bound).value_or(0));
+  if (llvm::any_of(counts, [](int64_t count) { return count <= 0; }))
+    return false;
+  do
+    if (!runOnIntegers(kernel, ids, scalars))
+      return false;
+  while (nextIndex(ids, counts));
+  return true;
+}
 
 llvm::Expected<std::vector<GridFigures>>
 explainProgram(tile::ProgramOp program,
@@ -410,9 +268,12 @@ explainProgram(tile::ProgramOp program,
       return llvm::createStringError("expected a value of size '" +
                                      head.nameOf(size) + "'");
   std::vector<GridFigures> result;
+  llvm::DenseSet<Operation *> lists;
   for (auto kernel : head.getHeadBlock().getOps<tile::KernelOp>()) {
+    if (kernel->hasAttr("tile.block_list") && makeList(kernel, scalars))
+      lists.insert(kernel);
     llvm::Expected<GridFigures> figures =
-        Counter(program, kernel, scalars).run();
+        Counter(program, kernel, scalars, lists).run();
     if (!figures)
       return figures.takeError();
     result.push_back(std::move(*figures));

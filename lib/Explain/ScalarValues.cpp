@@ -23,6 +23,12 @@ void ScalarValues::set(Value argument, int64_t number) {
   known.clear();
 }
 
+void ScalarValues::setElement(Value tensor, ArrayRef<int64_t> at,
+                              int64_t number) {
+  elements[tensor][at.vec()] = number;
+  known.clear();
+}
+
 std::optional<int64_t> ScalarValues::get(Value value) {
   if (auto number = dyn_cast_or_null<IntegerAttr>(fold(value)))
     return number.getValue().getSExtValue();
@@ -40,6 +46,10 @@ Attribute ScalarValues::fold(Value value) {
   Attribute constant;
   if (matchPattern(op, m_Constant(&constant)))
     return known[value] = constant;
+  if (auto load = dyn_cast<tile::LoadOp>(op)) {
+    Attribute element = foldLoad(load);
+    return known[value] = element;
+  }
   SmallVector<Attribute> operands;
   for (Value operand : op->getOperands())
     operands.push_back(fold(operand));
@@ -55,6 +65,28 @@ Attribute ScalarValues::fold(Value value) {
     result = other ? fold(other) : cast<Attribute>(now);
   }
   return known[value] = result;
+}
+
+std::optional<int64_t> ScalarValues::getElement(Value tensor,
+                                                ArrayRef<int64_t> at) const {
+  auto kept = elements.find(tensor);
+  if (kept == elements.end())
+    return std::nullopt;
+  auto element = kept->second.find(at.vec());
+  return element == kept->second.end() ? std::nullopt
+                                       : std::optional(element->second);
+}
+
+Attribute ScalarValues::foldLoad(tile::LoadOp load) {
+  SmallVector<int64_t> at;
+  for (Value index : load.getIndices()) {
+    std::optional<int64_t> place = get(index);
+    if (!place)
+      return {};
+    at.push_back(*place);
+  }
+  std::optional<int64_t> number = getElement(load.getTensor(), at);
+  return number ? IntegerAttr::get(load.getType(), *number) : Attribute();
 }
 
 SmallVector<Value> ScalarValues::argumentsOf(Value value) {

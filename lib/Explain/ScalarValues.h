@@ -7,8 +7,9 @@
 #ifndef ATTENTILE_LIB_EXPLAIN_SCALARVALUES_H
 #define ATTENTILE_LIB_EXPLAIN_SCALARVALUES_H
 
-#include "mlir/IR/Operation.h"
+#include "Tile/Tile.h"
 #include "llvm/ADT/DenseMap.h"
+#include <map>
 
 namespace attentile {
 
@@ -18,8 +19,14 @@ class ScalarValues {
 public:
   void set(mlir::Value argument, int64_t number);
 
+  /// Keeps an element of a tensor that the program itself has written.
+  void setElement(mlir::Value tensor, mlir::ArrayRef<int64_t> at,
+                  int64_t number);
+  std::optional<int64_t> getElement(mlir::Value tensor,
+                                    mlir::ArrayRef<int64_t> at) const;
+
   /// The value, or nothing where it is no integer or follows from a value that
-  /// is not set or from a tensor's elements.
+  /// is not set or from elements that are not.
   std::optional<int64_t> get(mlir::Value value);
 
   /// The arguments (set or not) that a value follows from.
@@ -27,8 +34,10 @@ public:
 
 private:
   mlir::Attribute fold(mlir::Value value);
+  mlir::Attribute foldLoad(tile::LoadOp load);
 
   llvm::DenseMap<mlir::Value, mlir::Attribute> arguments, known;
+  llvm::DenseMap<mlir::Value, std::map<std::vector<int64_t>, int64_t>> elements;
 };
 
 } // namespace attentile

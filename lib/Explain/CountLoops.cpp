@@ -1,0 +1,212 @@
+//===- CountLoops.cpp - loops over tiles, counted -------------------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Counter.h"
+
+using namespace mlir;
+
+namespace attentile {
+
+/// The extent of the axis that a loop goes over, from a load along it.
+std::optional<int64_t> Counter::extentOfLoop(scf::ForOp loop) {
+  std::optional<int64_t> extent;
+  loop.getBody()->walk([&](tile::LoadOp load) {
+    for (auto [dimension, index] : llvm::enumerate(load.getIndices())) {
+      auto consecutive = index.getDefiningOp<tile::IndexOp>();
+      if (!consecutive || tile::getBlockLoop(consecutive) != loop)
+        continue;
+      extent = extentOf(load.getTensor(), dimension);
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return extent;
+}
+
+/// Whether a block of a mixed loop evaluates masks: a branch takes its else
+/// side, or elements of a tensor decide. What a loop carries decides about
+/// other things.
+bool Counter::mayEvaluateMask(scf::ForOp loop) {
+  for (auto choice : loop.getBody()->getOps<scf::IfOp>()) {
+    Value condition = choice.getCondition();
+    if (std::optional<int64_t> number = scalars.get(condition)) {
+      if (*number == 0)
+        return true;
+      continue;
+    }
+    SmallVector<Value> arguments = ScalarValues::argumentsOf(condition);
+    bool isOfElements = llvm::any_of(arguments, [](Value argument) {
+      return isa<RankedTensorType>(argument.getType());
+    });
+    bool isCarried = llvm::any_of(arguments, [&](Value argument) {
+      return llvm::is_contained(loop.getRegionIterArgs(), argument);
+    });
+    if (isOfElements && !isCarried)
+      return figures.isUpperBound = true;
+  }
+  return false;
+}
+
+/// The load of a block's number in a loop over a list, and the kernel that
+/// writes the list.
+static std::pair<tile::LoadOp, tile::KernelOp> getList(scf::ForOp loop) {
+  tile::LoadOp entry;
+  for (auto load : loop.getBody()->getOps<tile::LoadOp>())
+    if (load.getIndices().back() == loop.getInductionVar() &&
+        !tile::isTile(load.getType()))
+      entry = load;
+  tile::KernelOp writer;
+  for (Operation *user : entry.getTensor().getUsers())
+    if (isa<tile::StoreOp>(user))
+      writer = user->getParentOfType<tile::KernelOp>();
+  return {entry, writer};
+}
+
+/// A loop over a list that follows from elements of tensors: as if it had every
+/// block that was asked for, and each evaluated masks.
+llvm::Error Counter::listed(scf::ForOp loop, double times) {
+  auto blocks = loop->getAttrOfType<tile::BlockClassAttr>("tile.blocks");
+  if (blocks.getValue() == tile::BlockClass::Full)
+    return llvm::Error::success();
+  Value start = tile::getBlockStart(loop);
+  auto [entry, writer] = getList(loop);
+  for (auto [id, place] : llvm::zip(writer.getBody().getArguments(),
+                                    entry.getIndices().drop_back())) {
+    llvm::Expected<int64_t> at = need(place, "a list");
+    if (!at)
+      return at.takeError();
+    scalars.set(id, *at);
+  }
+  llvm::Expected<int64_t> size =
+      need(start.getDefiningOp()->getOperand(1), "a block's size");
+  if (!size)
+    return size.takeError();
+  if (std::optional<int64_t> extent = extentOfLoop(loop)) {
+    mapColumns =
+        std::max<int64_t>(mapColumns, llvm::divideCeil(*extent, *size));
+    figures.totalBlocks += times * llvm::divideCeil(*extent, *size);
+  }
+  figures.isUpperBound = true;
+  for (auto asked : writer.getBody().getOps<scf::ForOp>()) {
+    llvm::Expected<int64_t> from = need(asked.getLowerBound(), "a list");
+    llvm::Expected<int64_t> to = need(asked.getUpperBound(), "a list");
+    if (!from || !to)
+      return llvm::joinErrors(from.takeError(), to.takeError());
+    for (int64_t block = *from; block < *to; ++block) {
+      // Behind all full blocks.
+      scalars.set(loop.getInductionVar(), std::numeric_limits<int32_t>::max());
+      scalars.set(start, block * *size);
+      figures.blocks += times;
+      figures.maskedBlocks += times;
+      visit(loop, block, /*masked=*/true);
+      if (llvm::Error error = this->block(*loop.getBody(), times))
+        return error;
+    }
+  }
+  return llvm::Error::success();
+}
+
+/// The loop that goes on along the axis with what this one leaves.
+static scf::ForOp getNext(scf::ForOp loop) {
+  for (Operation *user : loop->getUsers())
+    if (auto next = dyn_cast<scf::ForOp>(user))
+      if (next->hasAttr("tile.axis") &&
+          next->getAttr("tile.axis") == loop->getAttr("tile.axis"))
+        return next;
+  return {};
+}
+
+/// A loop's bounds and step. Where elements of a tensor decide, it takes what
+/// its axis has; with another loop behind it that one does, as it may evaluate
+/// masks.
+llvm::Error Counter::boundsOf(scf::ForOp loop, std::optional<int64_t> extent,
+                              int64_t (&bounds)[3]) {
+  auto take = [&](unsigned i, Value value) -> llvm::Error {
+    llvm::Expected<int64_t> number = need(value, "a loop's bound");
+    if (!number)
+      return number.takeError();
+    bounds[i] = *number;
+    return llvm::Error::success();
+  };
+  auto isOpen = [&](Value bound) {
+    return extent && !scalars.get(bound) && !lacksScalar(bound);
+  };
+  if (llvm::Error error = take(2, loop.getStep()))
+    return error;
+  if (isOpen(loop.getLowerBound())) {
+    figures.isUpperBound = true;
+    bounds[0] = openFrom.lookup(loop);
+  } else if (llvm::Error error = take(0, loop.getLowerBound())) {
+    return error;
+  }
+  if (!isOpen(loop.getUpperBound()))
+    return take(1, loop.getUpperBound());
+  figures.isUpperBound = true;
+  scf::ForOp next = getNext(loop);
+  if (next)
+    openFrom[next] = bounds[0];
+  bounds[1] = next ? bounds[0] : *extent;
+  return llvm::Error::success();
+}
+
+llvm::Error Counter::loop(scf::ForOp loop, double times) {
+  Value start = loop.getInductionVar(), blockSize = loop.getStep();
+  if (loop->hasAttr("tile.from_list")) {
+    if (!knownLists.contains(getList(loop).second))
+      return listed(loop, times);
+    start = tile::getBlockStart(loop);
+    blockSize = start.getDefiningOp()->getOperand(1);
+  }
+  std::optional<int64_t> extent =
+      loop->hasAttr("tile.axis") ? extentOfLoop(loop) : std::nullopt;
+  int64_t bounds[3];
+  if (llvm::Error error = boundsOf(loop, extent, bounds))
+    return error;
+  llvm::Expected<int64_t> size = need(blockSize, "a block's size");
+  if (!size)
+    return size.takeError();
+  auto [from, to, step] = bounds;
+  int64_t count = to > from ? llvm::divideCeil(to - from, step) : 0;
+  bool mixed = false, masked = false, counted = false;
+  // A loop without results goes over programs or outputs: no reduction's
+  // blocks.
+  if (loop->hasAttr("tile.axis") && loop.getNumResults() > 0 &&
+      !loop->hasAttr("tile.to_list")) {
+    auto blocks = loop->getAttrOfType<tile::BlockClassAttr>("tile.blocks");
+    counted = true;
+    masked = blocks && blocks.getValue() == tile::BlockClass::Partial;
+    mixed = blocks && blocks.getValue() == tile::BlockClass::Mixed;
+    figures.blocks += times * count;
+    figures.maskedBlocks += masked ? times * count : 0;
+    // Chained loops share the axis: the first one stands for all of them.
+    bool first = llvm::none_of(loop.getInits(), [](Value init) {
+      return init.getDefiningOp<scf::ForOp>();
+    });
+    if (extent) {
+      int64_t all = llvm::divideCeil(*extent, *size);
+      figures.totalBlocks += first ? times * all : 0;
+      mapColumns = std::max(mapColumns, all);
+    }
+  }
+  // Of a head's tiles one after the other each is a row.
+  bool isOverRows = loop->hasAttr("tile.axis") && !counted && mapRow &&
+                    !loop->hasAttr("tile.to_list");
+  for (int64_t i = from; i < to; i += step) {
+    scalars.set(loop.getInductionVar(), i);
+    bool isMasked = mixed && mayEvaluateMask(loop);
+    figures.maskedBlocks += isMasked ? times : 0;
+    if (counted)
+      visit(loop, scalars.get(start).value_or(0) / *size, masked || isMasked);
+    if (isOverRows)
+      mapRow = (i - from) / step;
+    if (llvm::Error error = block(*loop.getBody(), times))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
+} // namespace attentile
