@@ -126,6 +126,7 @@ describeTensors(KernelLowering &k, const Emitter &e,
                 ArrayRef<KernelArgument> arguments, const IRMapping &mapping,
                 ArrayRef<Value> sizes,
                 const DenseMap<std::pair<Value, unsigned>, Value> &strides) {
+  SmallVector<KernelRequirement> requirements = getKernelRequirements(k.kernel);
   for (const KernelArgument &argument : arguments) {
     if (argument.kind != KernelArgument::Tensor &&
         argument.kind != KernelArgument::Workspace)
@@ -140,6 +141,10 @@ describeTensors(KernelLowering &k, const Emitter &e,
     if (argument.kind == KernelArgument::Tensor) {
       for (unsigned dim = 0; dim < rank; ++dim)
         access.strides[dim] = strides.lookup({argument.value, dim});
+      // What the launch has checked.
+      for (const KernelRequirement &known : requirements)
+        if (known.tensor == argument.value)
+          access.strides[known.dims.back()] = e.index(1);
       continue;
     }
     access.isPadded = rank > 1;
