@@ -34,7 +34,6 @@ ROWS = [("bf16", 64), ("bf16", 128), ("bf16", 256), ("bf16", 512), ("f32", 64), 
 
 # Example (and type, head size, target or part of the kernel's name or of the message, where not all) and why it fails.
 KNOWN = [
-    ({"example": "17-rotary"}, "a whole tile's cosines and sines are loaded before the first is used"),
     ({"example": "12-neighbourhood", "says": "predicted"},
      "ptxas computes positions again that are counted as kept"),
     ({"example": "07-column-sums", "says": "predicted"}, "its second grid stays at 96 on sm_86 and sm_89, of 32 queries a tile"),

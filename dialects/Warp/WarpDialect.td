@@ -18,11 +18,13 @@ def Warp_Dialect : Dialect {
     by `vector` operations, loops and branches are `scf` and are uniform: all
     threads of a block take the same way. This dialect adds what only a GPU has:
     shared buffers and the asynchronous copies into them, matrix instructions,
-    exchange between threads.
+    exchange between threads. A loop with `warp.rolled` stays a loop in the
+    machine's code.
   }];
   let dependentDialects = ["::attentile::tile::TileDialect", "::mlir::vector::VectorDialect"];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
+  let discardableAttrs = (ins "::mlir::UnitAttr":$rolled);
 }
 
 def Warp_BufferType : TypeDef<Warp_Dialect, "Buffer"> {

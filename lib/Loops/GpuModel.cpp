@@ -43,6 +43,9 @@ static constexpr int64_t kRegistersPerRandom = 24;
 /// Packets of 8-bit numbers that are converted between two barriers: integers
 /// take two operations each, floats some ten.
 static constexpr int64_t kRegistersOfBytes = 68, kRegistersOfFloat8 = 72;
+/// What a piece of a factor is computed from (tile-to-warp), in place of the
+/// scores that it makes; and beside them where each of its tiles starts.
+static constexpr int64_t kRegistersOfPiece = 48, kRegistersPerPiece = 2;
 /// Accumulators of a thread above which their columns go over two warps, and
 /// the same where each factor is the sum of two; see tile-partition-warps.
 static constexpr int64_t kMostAccumulators = 128, kMostSplit = 64;
@@ -282,6 +285,37 @@ static attn::ReadOp readOfBytes(Value factor) {
   return read && bytesOf(read.getType()) == 1 ? read : attn::ReadOp();
 }
 
+/// The reads of two axes that a factor is computed from, element by element and
+/// for it alone: a piece of each at a time. None where it is not.
+SmallVector<attn::ReadOp> GpuModel::readsOfComputed(Value factor) {
+  auto countOwn = [&](Value value) {
+    attn::Axes own = axes.of(value);
+    return own.reset(steps).count();
+  };
+  llvm::SetVector<Operation *> slice;
+  if (Operation *op = factor.getDefiningOp())
+    slice.insert(op);
+  SmallVector<attn::ReadOp> reads;
+  for (size_t i = 0; i < slice.size(); ++i) {
+    Operation *op = slice[i];
+    auto read = dyn_cast<attn::ReadOp>(op);
+    if ((!read && !OpTrait::hasElementwiseMappableTraits(op)) ||
+        (i != 0 && llvm::any_of(op->getUsers(), [&](Operation *user) {
+           return !slice.contains(user);
+         })))
+      return {};
+    if (read) {
+      reads.push_back(read);
+      continue;
+    }
+    for (Value operand : op->getOperands())
+      if (Operation *next = operand.getDefiningOp();
+          next && countOwn(operand) > 1)
+        slice.insert(next);
+  }
+  return reads;
+}
+
 void GpuModel::addFactor(Value factor, bool isLeft, int64_t bytes) {
   attn::Axes own = axes.of(factor);
   own.reset(steps);
@@ -292,7 +326,8 @@ void GpuModel::addFactor(Value factor, bool isLeft, int64_t bytes) {
   if (!known.insert(factor).second)
     return;
   // Bytes wait beside the factor that they are converted to.
-  if (attn::ReadOp bytesRead = readOfBytes(factor)) {
+  attn::ReadOp bytesRead = readOfBytes(factor);
+  if (bytesRead) {
     known.insert(bytesRead);
     if (looped.any())
       bytesRegisters =
@@ -301,12 +336,20 @@ void GpuModel::addFactor(Value factor, bool isLeft, int64_t bytes) {
                                        : kRegistersOfBytes);
     factors.push_back({own, 1, looped.any()});
   }
-  if (isLoaded || !isLeft)
+  // What is computed before the loop waits where what is loaded would.
+  SmallVector<attn::ReadOp> reads;
+  if (!isLoaded && !bytesRead && (!isLeft || looped.none()))
+    reads = readsOfComputed(factor);
+  known.insert_range(reads);
+  if (!reads.empty() && looped.any())
+    piecesRead += reads.size();
+  bool isShared = isLoaded || !isLeft || !reads.empty();
+  if (isShared)
     factors.push_back({own, bytes, looped.any() && isLoaded});
-  if (isLoaded && isLeft && looped.none())
+  if (isShared && isLeft && looped.none())
     lefts.push_back({own, bytes, 1});
   // Scores, rounded for the next product; f32 ones take the scores' place.
-  if (!isLoaded && isLeft && bytes < 4)
+  if (!isShared && bytes < 4)
     rounded.push_back({own, bytes, 1});
 }
 
@@ -385,14 +428,16 @@ GpuUse GpuModel::use(const llvm::DenseMap<Value, int64_t> &sizes,
     for (BlockArgument axis : axes.indicesOf(held.axes))
       ofColumns += held.times * sizes.lookup(axis) / 4;
   result.registers =
-      carried / result.columnWarps + scored + count(others) + ofTables +
-      ofColumns + (keepLeft ? count(lefts) : 0) +
+      carried / result.columnWarps +
+      std::max(scored + (atOnce ? kRegistersAtOnce : 0),
+               piecesRead > 0 ? kRegistersOfPiece : 0) +
+      kRegistersPerPiece * piecesRead + count(others) + ofTables + ofColumns +
+      (keepLeft ? count(lefts) : 0) +
       // 16 rows at a time; those after them take the place of
       // scores that have been.
       count(rounded) / std::max<int64_t>(rowBlocks, 1) + rows +
-      kOtherRegisters + (atOnce ? kRegistersAtOnce : 0) +
-      kRegistersPerDiagonals * diagonals + kRegistersPerRandom * randoms +
-      bytesRegisters +
+      kOtherRegisters + kRegistersPerDiagonals * diagonals +
+      kRegistersPerRandom * randoms + bytesRegisters +
       rowBlocks * (2 * rowValues + kRegistersPerLoad * elementLoads) +
       (tanhs > 0 ? kRegistersPerTanh : 0) +
       (exponentials > 0 ? kRegistersPerExp : 0) +

@@ -78,6 +78,7 @@ private:
   bool addTableRead(attn::ReadOp read);
   bool isWindowOfScores(attn::ReadOp read) const;
   void addFactor(mlir::Value factor, bool isLeft, int64_t bytes);
+  llvm::SmallVector<attn::ReadOp> readsOfComputed(mlir::Value factor);
   int64_t countSoftmaxes(mlir::Value factor, const attn::Axes &over);
 
   attn::GridOp grid;
@@ -95,6 +96,7 @@ private:
   llvm::SmallVector<Held> columnValues;
   int64_t randoms = 0;                  ///< values of random bits
   int64_t bytesRegisters = 0;           ///< of 8-bit factors in a loop
+  int64_t piecesRead = 0;               ///< tiles that factors are made of
   llvm::SmallVector<mlir::Value> order; ///< tile, loop, whole axes
   llvm::SmallVector<Held> accumulators, scores, rounded, lefts, others;
   llvm::SmallVector<TableRead> tables;

@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ComputedFactors.h"
 #include "LoadPlaces.h"
 #include "NaturalLayouts.h"
 #include "attentile/Mapping/Passes.h"
@@ -45,7 +46,7 @@ public:
   Assignment(tile::KernelOp kernel, tile::WarpsAttr warps,
              tile::ResourcesAttr resources)
       : kernel(kernel), warps(warps), resources(resources), axes(kernel),
-        natural(axes, warps) {}
+        natural(axes, warps), computed(kernel, natural) {}
 
   LogicalResult run() {
     if (failed(assignBlock(kernel.getBody().front())))
@@ -93,8 +94,10 @@ private:
   tile::ResourcesAttr resources;
   KernelAxes axes;
   NaturalLayouts natural;
+  ComputedFactors computed;
   llvm::DenseMap<std::pair<Value, Attribute>, Value> made;
   llvm::DenseMap<Value, int64_t> kept; // left factors in registers
+  llvm::DenseMap<std::pair<Value, Type>, Value> roundedBefore; // their loop
 };
 
 //===----------------------------------------------------------------------===//
@@ -362,7 +365,10 @@ void Assignment::assignLoad(tile::LoadOp load) {
     moveUp(load);
     return;
   }
-  setLayout(result, natural.get(tileType(result)));
+  tile::FragmentAttr pieces;
+  if (computed.hasLoad(load))
+    pieces = NaturalLayouts::pieces(tileType(result), warps.getCount());
+  setLayout(result, pieces ? pieces : natural.get(tileType(result)));
   sliceOperands(load.getIndicesMutable(), result.getType());
 }
 
@@ -378,9 +384,16 @@ FailureOr<Value> Assignment::round(tile::DotOp dot, Value factor) {
   if (!tile::getFragment(factor.getType()))
     factor = inNatural(factor);
   OpBuilder builder(dot);
-  return Value(arith::TruncFOp::create(
-      builder, dot.getLoc(),
-      tile::withElementType(factor.getType(), dot.getProduct()), factor));
+  Value once;
+  bool isBefore = isMadeBefore(dot, factor);
+  Value &rounded = isBefore ? roundedBefore[{factor, dot.getProduct()}] : once;
+  if (rounded)
+    return rounded;
+  if (isBefore)
+    builder.setInsertionPointAfterValue(factor);
+  return rounded = arith::TruncFOp::create(
+             builder, dot.getLoc(),
+             tile::withElementType(factor.getType(), dot.getProduct()), factor);
 }
 
 /// Whether a loaded left factor is kept in registers through the loops between
@@ -420,6 +433,9 @@ FailureOr<Value> Assignment::makeLeft(tile::DotOp dot, Value factor) {
   FailureOr<Value> rounded = round(dot, factor);
   if (failed(rounded))
     return failure();
+  // As what is loaded: to shared memory, and from there where it is needed.
+  if (computed.hasLeft(factor))
+    rounded = inLayout(*rounded, NaturalLayouts::shared(tileType(*rounded)));
   if (tile::getShared(rounded->getType()) && !keepsLeft(dot, *rounded))
     return rounded;
   return inNatural(*rounded);
@@ -433,9 +449,7 @@ FailureOr<Value> Assignment::makeRight(tile::DotOp dot, Value factor) {
 }
 
 LogicalResult Assignment::assignDot(tile::DotOp dot) {
-  StringAttr rows = natural.rowsOf(dot.getType());
-  bool isLhsLeft =
-      tile::getAxisPosition(dot.getLhs().getType(), rows).has_value();
+  bool isLhsLeft = isLeft(dot, dot.getLhs(), natural);
   FailureOr<Value> left =
       makeLeft(dot, isLhsLeft ? dot.getLhs() : dot.getRhs());
   FailureOr<Value> right =

@@ -36,34 +36,40 @@ namespace attentile {
 /// Rows of a matrix instruction.
 static constexpr int64_t kBlockRows = 16;
 
-/// The layout of one of the blocks of rows that a thread holds, and how many
-/// there are (1: none to tell apart).
-static std::pair<tile::Layout, int64_t> splitRows(const tile::Layout &layout,
-                                                  unsigned axis) {
+/// The layout of one of the parts of so many positions of an axis that a thread
+/// holds, and how many there are (1: none to tell apart).
+static std::pair<tile::Layout, int64_t>
+splitAxis(const tile::Layout &layout, unsigned axis, int64_t extent) {
   SmallVector<tile::Layout::Digits> axes(layout.allDigits());
   tile::Layout::Digits kept;
-  int64_t rows = 1, blocks = 1;
+  int64_t positions = 1, parts = 1;
   for (tile::Digit digit : layout.digits(axis)) {
-    // Rows below 16 and those of other warps stay.
-    int64_t inner = std::clamp<int64_t>(kBlockRows / rows, 1, digit.extent);
-    rows *= digit.extent;
+    // Positions below `extent` and those of other threads stay.
+    int64_t inner = std::clamp<int64_t>(extent / positions, 1, digit.extent);
+    positions *= digit.extent;
     if (digit.unit == tile::Unit::Register && inner < digit.extent) {
-      blocks *= digit.extent / inner;
+      parts *= digit.extent / inner;
       digit.extent = inner;
     }
     if (digit.extent > 1)
       kept.push_back(digit);
   }
   axes[axis] = kept;
-  return {tile::Layout(axes), blocks};
+  return {tile::Layout(axes), parts};
+}
+
+/// Likewise for a block of rows.
+static std::pair<tile::Layout, int64_t> splitRows(const tile::Layout &layout,
+                                                  unsigned axis) {
+  return splitAxis(layout, axis, kBlockRows);
 }
 
 tile::Layout WarpEmitter::layoutOf(Type type) {
   tile::Layout layout = tile::getFragment(type).getLayout();
   std::optional<unsigned> axis;
-  if (decidingAxis)
-    axis = tile::getAxisPosition(type, decidingAxis);
-  return axis ? splitRows(layout, *axis).first : layout;
+  if (part.axis)
+    axis = tile::getAxisPosition(type, part.axis);
+  return axis ? splitAxis(layout, *axis, part.extent).first : layout;
 }
 
 /// Which of a tile's registers are those of one block of rows.
@@ -247,7 +253,7 @@ int64_t Decision::registersAtOnce() {
 }
 
 std::optional<LogicalResult> WarpEmitter::emitByBlocks(scf::IfOp first) {
-  if (decidingAxis)
+  if (part.axis)
     return std::nullopt;
   Decision decision;
   decision.branches = findDecision(first);
@@ -262,11 +268,11 @@ std::optional<LogicalResult> WarpEmitter::emitByBlocks(scf::IfOp first) {
       if (tile::getAxisPosition(input.getType(), decision.axis))
         set(input, gather(whole, registersOfBlock(input.getType(),
                                                   decision.axis, block)));
-    decidingAxis = decision.axis;
+    part = {decision.axis, kBlockRows, {}};
     for (scf::IfOp branch : decision.branches)
       if (failed(emitIf(branch)))
         return failure();
-    decidingAxis = nullptr;
+    part = {};
     for (auto [result, ofBlocks] : llvm::zip_equal(decision.results, parts))
       ofBlocks.push_back(get(result));
   }

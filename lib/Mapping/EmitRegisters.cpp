@@ -55,13 +55,16 @@ Value WarpEmitter::convertFloat(Value value, Type element) {
 
 LogicalResult WarpEmitter::emitIndex(tile::IndexOp index) {
   // One axis: never in shared memory.
-  tile::Layout layout = tile::getFragment(index.getType()).getLayout();
+  tile::Layout layout = layoutOf(index.getType());
   SmallVector<Attribute> relative;
   for (int64_t reg = 0; reg < layout.registers(); ++reg)
     relative.push_back(
         builder.getIndexAttr(layout.positionOf({.reg = reg}).front()));
   auto type = cast<VectorType>(convertType(index.getType()));
-  Value first = sum(get(index.getBase()), threadPart(layout, 0));
+  Value first =
+      sum(get(index.getBase()),
+          threadPart(tile::getFragment(index.getType()).getLayout(), 0));
+  first = sum(first, startOf(tile::getAxes(index.getType()).front()));
   Value base = vector::BroadcastOp::create(builder, loc, type, first);
   Value constants = arith::ConstantOp::create(
       builder, loc, type, DenseElementsAttr::get(type, relative));

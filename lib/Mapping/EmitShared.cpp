@@ -90,11 +90,12 @@ static int64_t packetOf(const tile::Layout &layout, int64_t bytes) {
 
 void WarpEmitter::storeToShared(Value vector, RankedTensorType type,
                                 Value buffer) {
-  tile::Layout layout = tile::getFragment(type).getLayout();
+  tile::Layout whole = tile::getFragment(type).getLayout();
+  tile::Layout layout = layoutOf(type);
   SmallVector<Value> first;
-  for (unsigned axis = 0; axis < layout.rank(); ++axis)
-    first.push_back(threadPart(layout, axis));
-  Value holder = isFirstHolder(layout);
+  for (auto [axis, name] : llvm::enumerate(tile::getAxes(type)))
+    first.push_back(sum(threadPart(whole, axis), startOf(name)));
+  Value holder = isFirstHolder(whole);
   int64_t count =
       packetOf(layout, warp::getElementBytes(type.getElementType()));
   SmallVector<Value> values = elements(vector);
@@ -241,7 +242,8 @@ void WarpEmitter::repack(tile::ConvertLayoutOp convert,
 LogicalResult WarpEmitter::emitConvert(tile::ConvertLayoutOp convert) {
   RankedTensorType from = convert.getOperand().getType();
   RankedTensorType to = convert.getType();
-  Value operand = get(convert.getOperand());
+  Value operand =
+      pieces.contains(convert) ? Value() : get(convert.getOperand());
   if (from == to) {
     set(convert, operand);
     return success();
@@ -267,7 +269,10 @@ LogicalResult WarpEmitter::emitConvert(tile::ConvertLayoutOp convert) {
                      : makeBuffer(from.getShape(), from.getElementType());
   if (isInLoop())
     warp::BarrierOp::create(builder, loc); // all have read what was there
-  if (tile::ConvertLayoutOp source = findSource(convert))
+  if (auto known = pieces.find(convert); known != pieces.end()) {
+    if (failed(emitPieces(convert, known->second, buffer)))
+      return failure();
+  } else if (tile::ConvertLayoutOp source = findSource(convert))
     repack(convert, source, buffer);
   else
     storeToShared(operand, from, buffer);

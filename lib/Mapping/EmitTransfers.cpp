@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "IndexRuns.h"
 #include "TensorAccess.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/MapVector.h"
@@ -84,8 +85,11 @@ bool TensorAccess::isInside(unsigned dim, Value first, int64_t count) {
 TensorAccess::TensorAccess(WarpEmitter &emitter, Value tensor,
                            OperandRange indices, Type value)
     : emitter(emitter), tensor(tensor), axes(tile::getAxes(value)) {
-  if (auto fragment = tile::getFragment(value))
-    layout = fragment.getLayout();
+  tile::Layout whole;
+  if (auto fragment = tile::getFragment(value)) {
+    whole = fragment.getLayout();
+    layout = emitter.layoutOf(value);
+  }
   for (auto [dim, index] : llvm::enumerate(indices)) {
     Index &made = dims.emplace_back();
     made.axes = tile::getAxes(index.getType());
@@ -102,15 +106,18 @@ TensorAccess::TensorAccess(WarpEmitter &emitter, Value tensor,
                          tile::isInside(tensor, dim, index));
       made.base = emitter.get(first);
       // Of this thread, where each has elements of its own.
-      if (made.isConsecutive && layout.rank() != 0)
+      if (made.isConsecutive && layout.rank() != 0) {
         made.base = emitter.sum(
-            made.base, emitter.threadPart(layout, axisOf(made.axes.front())));
+            made.base, emitter.threadPart(whole, axisOf(made.axes.front())));
+        made.base = emitter.sum(made.base, emitter.startOf(made.axes.front()));
+      }
       continue;
     }
     inBounds.push_back(false);
     made.gathered = emitter.elements(emitter.get(index));
-    if (auto fragment = tile::getFragment(index.getType()))
-      made.layout = fragment.getLayout();
+    if (tile::getFragment(index.getType()))
+      made.layout = emitter.layoutOf(index.getType());
+    made.run = runInRegisters(index);
   }
 }
 
@@ -128,7 +135,11 @@ SmallVector<Value> TensorAccess::indicesAt(int64_t reg) {
       SmallVector<int64_t> part;
       for (StringAttr axis : index.axes)
         part.push_back(position[axisOf(axis)]);
-      result.push_back(index.gathered[index.layout.placeOf(part).reg]);
+      // As the first of its run and a constant, which addresses take.
+      int64_t behind = part.front() % index.run;
+      part.front() -= behind;
+      Value first = index.gathered[index.layout.placeOf(part).reg];
+      result.push_back(emitter.offset(first, behind));
       continue;
     }
     int64_t relative =
@@ -144,7 +155,7 @@ SmallVector<Value> TensorAccess::indicesAt(int64_t reg) {
 
 int64_t TensorAccess::packet(int64_t bytes) const {
   const Index &last = dims.back();
-  if (!last.isConsecutive)
+  if (last.axes.size() != 1)
     return 1;
   StringAttr axis = last.axes.front();
   for (const Index &other : ArrayRef<Index>(dims).drop_back())
@@ -156,7 +167,8 @@ int64_t TensorAccess::packet(int64_t bytes) const {
     return 1;
   int64_t count = 1;
   while (digits.front().extent % (2 * count) == 0 && 2 * count * bytes <= 16 &&
-         isMultipleOf(last.first, 2 * count))
+         (last.isConsecutive ? isMultipleOf(last.first, 2 * count)
+                             : last.run % (2 * count) == 0))
     count *= 2;
   return count;
 }
@@ -202,7 +214,7 @@ LogicalResult WarpEmitter::emitLoad(tile::LoadOp load) {
     set(load, emitOne(0, element));
     return success();
   }
-  int64_t registers = fragment.getLayout().registers();
+  int64_t registers = layoutOf(load.getType()).registers();
   int64_t count = access.packet(warp::getElementBytes(element));
   SmallVector<Value> values;
   for (int64_t reg = 0; reg < registers; reg += count) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "NaturalLayouts.h"
+#include <numeric>
 
 using namespace mlir;
 
@@ -86,6 +87,28 @@ tile::FragmentAttr NaturalLayouts::packets(MLIRContext *context, int64_t rows,
   tile::Layout::Digits column = {{packet, tile::Unit::Register, 1},
                                  {across, tile::Unit::Lane, 1}};
   return tile::FragmentAttr::get(context, tile::Layout({row, column}));
+}
+
+tile::FragmentAttr NaturalLayouts::pieces(RankedTensorType type,
+                                          int64_t warps) {
+  constexpr int64_t packet = 8, lanes = tile::Layout::kLanes;
+  int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
+  if (columns % packet)
+    return {};
+  int64_t across = std::gcd(columns / packet, lanes), down = lanes / across;
+  if (rows % down)
+    return {};
+  int64_t part = std::gcd(rows / down, warps);
+  int64_t right = columns / (packet * across);
+  tile::Layout::Digits row = {
+      {down, tile::Unit::Lane, across},
+      {part, tile::Unit::Warp, 1},
+      {rows / (down * part), tile::Unit::Register, packet * right}};
+  tile::Layout::Digits column = {{packet, tile::Unit::Register, 1},
+                                 {across, tile::Unit::Lane, 1},
+                                 {right, tile::Unit::Register, packet}};
+  return tile::FragmentAttr::get(type.getContext(),
+                                 tile::Layout({row, column}));
 }
 
 tile::SharedAttr NaturalLayouts::shared(RankedTensorType type) {

@@ -36,6 +36,11 @@ public:
   static tile::FragmentAttr packets(mlir::MLIRContext *context, int64_t rows,
                                     int64_t columns, int64_t warps);
 
+  /// Likewise, with a row's further columns in the same lanes and the rows of
+  /// all warps side by side: a thread's next rows are those below. Warps for
+  /// which no rows are left hold copies.
+  static tile::FragmentAttr pieces(mlir::RankedTensorType type, int64_t warps);
+
 private:
   int64_t warpsOf(mlir::StringAttr column) const;
 

@@ -63,7 +63,10 @@ def TileAssignLayouts : Pass<"tile-assign-layouts"> {
     there at once, others are stored. A left factor is a fragment: computed
     scores already are one. One that is loaded goes through shared memory; where
     a loop does not change it and registers allow, once before the loop, else
-    matrix instructions read it from there at each step.
+    matrix instructions read it from there at each step. So does one that is
+    computed of tiles before the loop, as rotated queries are. What such a
+    factor is computed of, if nothing else needs it, lies in packets of eight
+    elements a lane, as memory is read best.
 
     `tile.convert_layout` stands where a value is needed in another layout than
     its own. Constants, indices, broadcasts, loads of a single axis and what is
@@ -139,7 +142,11 @@ def TileToWarp : Pass<"tile-to-warp"> {
     reduced. A load into shared memory becomes an asynchronous copy that is
     waited for at once: right by itself; `warp-pipeline-copies` moves it ahead.
     Branches on votes are emitted once for each block of 16 rows that a warp
-    holds, one block after the other.
+    holds, one block after the other. A factor that is computed element by
+    element goes to shared memory some rows at a time, in a loop with
+    `warp.rolled`, so that a thread holds a piece of each tile that it is made
+    of. Indices that follow each other, `(d + 64) % 128` too, are one index and
+    constants, and are compared with a multiple of their number once.
 
     Before:
 

@@ -45,6 +45,7 @@ private:
     mlir::Value base;   ///< the same emitted, for this thread
     llvm::SmallVector<mlir::Value> gathered; ///< else: one a register
     tile::Layout layout;                     ///< of `gathered`
+    int64_t run = 1; ///< of these, so many are consecutive
     llvm::DenseMap<int64_t, mlir::Value> made;
   };
 

@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "IndexRuns.h"
 #include "WarpEmitter.h"
 #include "attentile/Mapping/Passes.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -20,6 +21,7 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <limits>
+#include <numeric>
 
 namespace attentile {
 #define GEN_PASS_DEF_TILETOWARP
@@ -47,12 +49,13 @@ LogicalResult WarpEmitter::emitBody() {
   lane = warp::LaneIdOp::create(builder, loc, builder.getIndexType());
   warp = warp::WarpIdOp::create(builder, loc, builder.getIndexType());
   lastAtTop = warp.getDefiningOp();
+  findPieces();
   return emitBlock(kernel.getBody().front());
 }
 
 LogicalResult WarpEmitter::emitBlock(Block &block) {
   for (Operation &op : block)
-    if (!op.hasTrait<OpTrait::IsTerminator>()) {
+    if (!op.hasTrait<OpTrait::IsTerminator>() && !inPieces.contains(&op)) {
       loc = op.getLoc();
       if (failed(emit(&op)))
         return failure();
@@ -240,6 +243,33 @@ LogicalResult WarpEmitter::emitRef(tile::RefOp ref) {
   return success();
 }
 
+/// Of indices that follow each other from a multiple of their number on all or
+/// none are below a multiple: one comparison for them.
+bool WarpEmitter::emitComparison(arith::CmpIOp comparison) {
+  using Predicate = arith::CmpIPredicate;
+  if (!llvm::is_contained(
+          {Predicate::slt, Predicate::sge, Predicate::ult, Predicate::uge},
+          comparison.getPredicate()))
+    return false;
+  int64_t run = std::gcd(runInRegisters(comparison.getLhs()),
+                         multipleOfAll(comparison.getRhs()));
+  if (run <= 1)
+    return false;
+  SmallVector<int64_t> firsts, runs;
+  int64_t registers = layoutOf(comparison.getLhs().getType()).registers();
+  for (int64_t reg = 0; reg < registers; ++reg) {
+    runs.push_back(reg / run);
+    if (reg % run == 0)
+      firsts.push_back(reg);
+  }
+  Value compared =
+      arith::CmpIOp::create(builder, loc, comparison.getPredicate(),
+                            gather(get(comparison.getLhs()), firsts),
+                            gather(get(comparison.getRhs()), firsts));
+  set(comparison, gather(compared, runs));
+  return true;
+}
+
 LogicalResult WarpEmitter::emitElementwise(Operation *op) {
   if (op->getNumRegions() != 0 ||
       !isa_and_nonnull<arith::ArithDialect, math::MathDialect,
@@ -250,6 +280,9 @@ LogicalResult WarpEmitter::emitElementwise(Operation *op) {
     if (tile::getShared(type))
       return op->emitError("expected elementwise work in registers, got ")
              << type;
+  if (auto comparison = dyn_cast<arith::CmpIOp>(op);
+      comparison && emitComparison(comparison))
+    return success();
   Operation *made = op->clone(mapping);
   for (auto [i, operand] : llvm::enumerate(op->getOperands()))
     made->setOperand(i, get(operand));

@@ -45,6 +45,7 @@ private:
   mlir::LogicalResult emitFor(mlir::scf::ForOp loop);
   mlir::LogicalResult emitIf(mlir::scf::IfOp branch);
   mlir::LogicalResult emitElementwise(mlir::Operation *op);
+  bool emitComparison(mlir::arith::CmpIOp comparison);
   mlir::LogicalResult emitConstant(mlir::arith::ConstantOp constant);
   mlir::LogicalResult emitPoison(mlir::ub::PoisonOp poison);
   mlir::LogicalResult emitRef(tile::RefOp ref);
@@ -56,8 +57,25 @@ private:
   std::optional<mlir::LogicalResult> emitByBlocks(mlir::scf::IfOp first);
   mlir::Value joinBlocks(mlir::Type type, mlir::StringAttr axis,
                          llvm::ArrayRef<mlir::Value> parts);
-  /// The layout of a tile in registers, of the block that is being emitted.
+  /// The layout of a tile in registers, of the part that is being emitted.
   tile::Layout layoutOf(mlir::Type type);
+
+  // EmitPieces.cpp: factors that are computed, piece after piece.
+  /// What leads to a tile in shared memory, to be emitted for so many pieces of
+  /// so many positions of an axis.
+  struct Pieces {
+    mlir::StringAttr axis;
+    int64_t extent = 1, count = 1;
+    llvm::SmallVector<mlir::Operation *> ops;
+  };
+  void findPieces();
+  std::optional<Pieces> findPieces(tile::ConvertLayoutOp convert);
+  mlir::LogicalResult emitPieces(tile::ConvertLayoutOp convert,
+                                 const Pieces &pieces, mlir::Value buffer);
+  /// Where the part that is being emitted starts on an axis, or null.
+  mlir::Value startOf(mlir::StringAttr axis) const {
+    return axis == part.axis ? part.start : mlir::Value();
+  }
 
   // EmitRegisters.cpp: moves that stay within a thread.
   mlir::LogicalResult emitIndex(tile::IndexOp index);
@@ -172,8 +190,16 @@ private:
   mlir::Operation *lastAtTop = nullptr;
   mlir::Value lane, warp;
   llvm::StringMap<mlir::Value> threadParts;
-  /// While a decision is emitted for one block of rows: their axis.
-  mlir::StringAttr decidingAxis;
+  /// While work on one part of a tile is emitted, a block of rows or a piece of
+  /// a factor: so many positions of an axis, from `start` on where that is no
+  /// constant.
+  struct Part {
+    mlir::StringAttr axis;
+    int64_t extent = 0;
+    mlir::Value start;
+  } part;
+  llvm::DenseMap<mlir::Operation *, Pieces> pieces; ///< of a conversion
+  llvm::DenseSet<mlir::Operation *> inPieces;
   llvm::DenseSet<mlir::Operation *> emittedBranches;
 };
 

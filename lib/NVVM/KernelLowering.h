@@ -137,6 +137,10 @@ mlir::LLVM::LLVMFuncOp createKernelFunction(KernelLowering &lowering,
 void lowerIds(KernelLowering &lowering, mlir::Operation *op);
 void lowerSharedMemory(KernelLowering &lowering, mlir::Operation *op);
 void lowerCopies(KernelLowering &lowering, mlir::Operation *op);
+/// Asks LLVM and ptxas to leave a loop as it is: it is slow, not hot, or what
+/// its iterations load must not be held at once; and ptxas takes its time with
+/// every copy of its body.
+void keepRolled(mlir::scf::ForOp loop);
 void lowerMatrices(KernelLowering &lowering, mlir::Operation *op);
 void lowerExchange(KernelLowering &lowering, mlir::Operation *op);
 void lowerGlobalMemory(KernelLowering &lowering, mlir::Operation *op);

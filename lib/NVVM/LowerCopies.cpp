@@ -331,9 +331,7 @@ static void lowerChunks(KernelLowering &k, warp::CopyAsyncOp op) {
   op.erase();
 }
 
-/// Asks LLVM and ptxas to leave a loop as it is: it is slow, not hot, and ptxas
-/// takes its time with every copy of its body.
-static void keepRolled(scf::ForOp loop) {
+void keepRolled(scf::ForOp loop) {
   MLIRContext *context = loop.getContext();
   auto unroll = LLVM::LoopUnrollAttr::get(
       context, /*disable=*/BoolAttr::get(context, true), {}, {}, {}, {}, {},

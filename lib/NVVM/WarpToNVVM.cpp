@@ -112,7 +112,56 @@ void keepInLoop(attn::PhiloxOp op) {
       operand.set(nvvm::hide(e, operand.get()));
 }
 
+/// Whether threads differ in a value, as far as its arithmetic tells.
+bool isOfThread(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (isa_and_nonnull<warp::ThreadIdOp, warp::LaneIdOp>(op))
+    return true;
+  return op && op->getNumRegions() == 0 && isPure(op) &&
+         llvm::any_of(op->getOperands(), isOfThread);
+}
+
+/// What a loop over pieces addresses by the thread's own positions would be
+/// computed before it, an address for each element that it loads, and held
+/// through the loop around it: from hidden positions it is computed there.
+void keepAddressesInLoop(scf::ForOp loop) {
+  OpBuilder builder = OpBuilder::atBlockBegin(loop.getBody());
+  nvvm::Emitter e(builder, loop.getLoc());
+  DenseMap<Value, Value> hidden;
+  auto hide = [&](Value value) -> Value {
+    auto [entry, isNew] = hidden.try_emplace(value);
+    if (isNew)
+      entry->second = nvvm::hide(e, value);
+    return entry->second;
+  };
+  SmallVector<OpOperand *> open;
+  loop.getBody()->walk([&](Operation *op) {
+    for (OpOperand &operand : op->getOpOperands())
+      if (Value value = operand.get(); loop.isDefinedOutsideOfLoop(value) &&
+                                       value.getType().isIntOrIndex() &&
+                                       isOfThread(value))
+        open.push_back(&operand);
+  });
+  for (OpOperand *operand : open) {
+    Operation *cast = operand->get().getDefiningOp();
+    if (operand->get().getType().isInteger(32)) {
+      operand->set(hide(operand->get()));
+    } else if (isa_and_nonnull<arith::IndexCastOp, arith::IndexCastUIOp>(
+                   cast) &&
+               cast->getOperand(0).getType().isInteger(32)) {
+      Value narrow = hide(cast->getOperand(0));
+      Operation *again = builder.clone(*cast);
+      again->setOperand(0, narrow);
+      operand->set(again->getResult(0));
+    }
+  }
+}
+
 void lowerKernel(warp::KernelOp kernel, OpBuilder &builder) {
+  kernel.getBody().walk([](scf::ForOp loop) {
+    if (loop->hasAttr("warp.rolled"))
+      keepAddressesInLoop(loop);
+  });
   nvvm::KernelLowering lowering(kernel);
   LLVM::LLVMFuncOp function = nvvm::createKernelFunction(lowering, builder);
   SmallVector<Operation *> work, buffers;
@@ -129,6 +178,10 @@ void lowerKernel(warp::KernelOp kernel, OpBuilder &builder) {
   for (Operation *op : llvm::reverse(buffers))
     op->erase();
   function.walk([](arith::TruncFOp op) { keepRounding(op); });
+  function.walk([](scf::ForOp loop) {
+    if (loop->removeDiscardableAttr("warp.rolled"))
+      nvvm::keepRolled(loop);
+  });
   function.walk([](attn::PhiloxOp op) { keepInLoop(op); });
   // A product and a sum may be one instruction: what the source computes is
   // real arithmetic, and its bound has both roundings.

@@ -240,8 +240,8 @@ TEST(Registers, sameAsFragments) {
       "warp-narrow-indices";
   for (const char *example : kExamples)
     for (const char *order : {"", ",tile-descend-blocks{all}"}) {
-      KernelCase run{example, "bf16", 16, 32, "tile-sizes=m=64,n=32", "",
-                     passes};
+      KernelCase run{example, "bf16", 16, 32, "tile-sizes=m=64,n=32",
+                     "",      passes};
       run.loops = order;
       expectSame(run);
       run.type = "f32";
@@ -410,6 +410,23 @@ TEST(TileToWarp, anyStrides) {
   standard.example = "02-causal";
   standard.schedule = "standard";
   expectSame(standard);
+}
+
+/// Factors that are computed a piece at a time: rows of half a warp and of
+/// four, of packets that divide a row or leave some over, columns that no
+/// packet has.
+TEST(TileToWarp, computedFactors) {
+  for (auto [type, D] : {std::pair("bf16", 128), std::pair("f16", 96),
+                         std::pair("f32", 64), std::pair("bf16", 20)}) {
+    KernelCase run{"17-rotary", type, D, 16, "tile-sizes=m=64,n=64"};
+    if (D == 20) // in tiles of 32
+      run.tiles = "target=sm_90";
+    run.guard = true;
+    expectSame(run);
+    run.behind = ",warp-mark-elements{all=true},warp-allocate-shared,"
+                 "warp-unroll-fragments,cse";
+    expectSame(run);
+  }
 }
 
 TEST(DeferSums, lanesMeetAfterTheLoop) {
