@@ -2,8 +2,8 @@
 # presets (CMakePresets.json) and by the scripts this calls.
 #
 #   make demo        build, then run causal attention and compare with float64
-#   make check       build and run every test; two minutes of random programs (RANDOM_SEED=N: not fresh ones),
-#                    two fuzzers for a minute each
+#   make check       build and run every test; two minutes of random programs (RANDOM_SEED=N: not fresh ones); under ASan
+#                    and UBSan the tests of passes, each example after each pass, two fuzzers for a minute each
 #   make check-all   the long form: every size, 20,000 random programs, sanitizers, debug, long fuzzing
 #   make bench       speed against OpenBLAS and against our own slower forms
 #   make install     into PREFIX (default /usr/local)

@@ -2,9 +2,12 @@
 """Builds and runs the tests; the last line says how many passed and failed.
 
     scripts/check.py          what `make check` does: every lit and unit test of
-                              the release preset, random programs for two
-                              minutes, from a fresh seed or --seed N, and each
-                              fuzzer for a minute
+                              the release preset; random programs for two
+                              minutes, from a fresh seed or --seed N; under ASan
+                              and UBSan the lit tests of the front end, the
+                              dialects and the passes, and each example after
+                              each pass in a type and head sizes that are drawn;
+                              each fuzzer for a minute
     scripts/check.py --all    what `make check-all` does: also every size of every
                               example, 20,000 random programs, all tests under
                               ASan and UBSan, the debug preset, a build without
@@ -12,7 +15,9 @@
                               minutes
     scripts/check.py --part sizes --part fuzz
                               some parts of that alone, for a day that is short:
-                              release, sizes, random, sanitize, debug, no-pch, fuzz
+                              release, sizes, random, sanitize, debug, no-pch,
+                              fuzz, and what the short form runs under ASan and
+                              UBSan, passes
     scripts/check.py --part random --seed 1 --slice 3/10
                               the third tenth of the random programs of a seed
 """
@@ -20,15 +25,19 @@ import argparse
 import concurrent.futures
 import os
 import pathlib
+import random
+import re
 import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ET
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-SHORT = ("release", "random", "fuzz")
+SHORT = ("release", "random", "passes", "fuzz")
 LONG = ("release", "sizes", "random", "sanitize", "debug", "no-pch", "fuzz")
 RANDOM_PROGRAMS = 20000
+# As in test/lit.cfg.py: libLLVM does not unpoison what it allocates.
+SANITIZED = os.environ | {"ASAN_OPTIONS": "allow_user_poisoning=0"}
 passed = failed = 0
 
 
@@ -64,14 +73,19 @@ def build(preset, *targets):
 
 def lit(preset):
     """Builds a preset with what its tests need and runs every test."""
-    global passed, failed
     heading(f"tests, {preset}")
     if not build(preset, "all", "attentile-test-depends"):
         count(False, f"the build of preset {preset}")
         return
+    run_lit(preset, "check-attentile")
+
+
+def run_lit(preset, target):
+    """Runs the tests of a target and counts them."""
+    global passed, failed
     results = ROOT / "build" / preset / "test" / "results.xml"
     results.unlink(missing_ok=True)
-    ok = run("ninja", "-C", ROOT / "build" / preset, "check-attentile")
+    ok = run("ninja", "-C", ROOT / "build" / preset, target)
     ran = bad = 0
     if results.exists():
         for suite in ET.parse(results).getroot().iter("testsuite"):
@@ -83,6 +97,38 @@ def lit(preset):
         count(False, "expected tests to run, got none")
     elif not ok and bad == 0:
         count(False, "lit itself")
+
+
+def drawn_bindings(source, draw):
+    """One of each type's choices, and head sizes, of an example's text."""
+    types = re.findall(r"^type (\w+) = ([^;]*);", source, re.M)
+    bindings = [f"{name}={draw.choice(choices.split(' | '))}" for name, choices in types]
+    bindings += [f"{name}={draw.choice(sizes)}" for name, sizes in (("D", (16, 32, 48)), ("E", (8, 24, 40)))
+                 if re.search(rf"\b{name}\]", source)]
+    return ",".join(bindings)
+
+
+def passes(seed):
+    """The front end, the dialects and the passes under ASan and UBSan."""
+    heading(f"under ASan and UBSan, seed {seed}")
+    if not build("sanitize", "attentile-passes-test-depends"):
+        count(False, "the build of preset sanitize")
+        return
+    run_lit("sanitize", "check-attentile-passes")
+    draw = random.Random(seed)
+
+    def check(command):
+        return subprocess.run([ROOT / "build" / "sanitize" / "bin" / command[0], *command[1:], "--threads=1"],
+                              cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=SANITIZED)
+
+    commands = [["attentile", "check", f"examples/{example.name}", "--each-pass", f"--seed={seed}",
+                 f"--bind={drawn_bindings(example.read_text(), draw)}"]
+                for example in sorted((ROOT / "examples").glob("*.attn"))]
+    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        for command, result in zip(commands, pool.map(check, commands)):
+            print(" ".join(command), flush=True)
+            if not count(result.returncode == 0, " ".join(command)):
+                print(result.stdout)
 
 
 def fuzz(seconds):
@@ -100,14 +146,12 @@ def fuzz(seconds):
         work.mkdir(exist_ok=True)
         log = folder / (fuzzer.name + ".log")
         print(f"{fuzzer.name}: {seconds} s ...", flush=True)
-        # As in test/lit.cfg.py: libLLVM does not unpoison what it allocates.
-        environment = os.environ | {"ASAN_OPTIONS": "allow_user_poisoning=0"}
         with open(log, "w") as out:
             ok = run(fuzzer, work, ROOT / "examples", ROOT / "test" / "fuzz" / "corpus",
                      f"-dict={ROOT / 'test' / 'fuzz' / 'attn.dict'}", "-entropic=0",
                      f"-max_total_time={seconds}", "-timeout=10", "-rss_limit_mb=4096", "-max_len=1280",
                      "-print_final_stats=1", f"-artifact_prefix={folder}/",
-                     stdout=out, stderr=subprocess.STDOUT, env=environment)
+                     stdout=out, stderr=subprocess.STDOUT, env=SANITIZED)
         lines = log.read_text(errors="replace").splitlines()
         stats = {l.split()[0]: l.split()[-1] for l in lines if l.startswith("stat::")}
         print(f"{fuzzer.name}: {stats.get('stat::number_of_executed_units:', '?')} runs, "
@@ -166,7 +210,7 @@ def fuzz_seconds(arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--all", action="store_true", help="the long form")
-    parser.add_argument("--part", action="append", choices=LONG, help="a part of the long form; may be repeated")
+    parser.add_argument("--part", action="append", choices=[*LONG, "passes"], help="a part of the long form; may be repeated")
     parser.add_argument("--fuzz-seconds", type=int, help="seconds for each fuzzer (60; 600 with --all)")
     parser.add_argument("--seed", type=int, help="of the first random program; default: the clock")
     parser.add_argument("--slice", default="1/1", metavar="I/N", help="of the random programs, with --part random")
@@ -181,6 +225,8 @@ def main():
             every_size()
         elif part == "random":
             random_programs(*random_limit(arguments))
+        elif part == "passes":
+            passes(arguments.seed or int(time.time()))
         elif part == "no-pch":
             heading("without the precompiled header")
             count(build(part), "the build without the precompiled header")
