@@ -26,8 +26,13 @@ constexpr int64_t kMostRegisters = 255, kRegistersOfMultiprocessor = 65536;
 /// types at head sizes 8 to 512 (scripts/resources.py). Where there are
 /// products, three tenths more: operands that it asks for ahead, and their
 /// addresses. Small kernels share registers better, and each has some for its
-/// grid, arguments and strides.
-constexpr double kOfProducts = 1.3, kOfFew = 0.77, kOfEach = 31;
+/// arguments, and for each axis of its grid, by which it finds its place.
+constexpr double kOfProducts = 1.3, kOfFew = 0.77, kOfEach = 22, kOfAxis = 4;
+
+/// Where what is needed fits so many registers that another block shares the
+/// multiprocessor, and what would be taken does not, ptxas stays within them in
+/// about half of the kernels.
+constexpr double kBeyondStep = 0.6, kOverStep = 1.02;
 
 /// Walks a kernel backwards with the set of values that are still needed.
 class Pressure {
@@ -45,6 +50,8 @@ private:
   bool isUniform(Value value);
   int64_t registersOf(Value value);
   void use(Value value);
+  bool isComputedAtUse(Value value);
+  void useOperands(Operation &op);
   void kill(Value value);
   void walk(Block &block);
   void walk(scf::ForOp loop);
@@ -102,6 +109,33 @@ void Pressure::use(Value value) {
     live += registersOf(value);
 }
 
+/// Whether a value's only use can compute it, of what is kept until then in any
+/// case: half of a constant's product, a distance of positions. ptxas puts it
+/// there, though a tile's operations stand one tile after the other.
+bool Pressure::isComputedAtUse(Value value) {
+  if (alive.contains(value) || registersOf(value) == 0)
+    return true;
+  Operation *op = value.getDefiningOp();
+  return op && isPure(op) && op->getNumRegions() == 0 && value.hasOneUse() &&
+         op->getNumResults() == 1 && op->getNumOperands() != 0 &&
+         !isa<warp::MmaOp>(op) &&
+         llvm::all_of(op->getOperands(), [&](Value operand) {
+           return isComputedAtUse(operand);
+         });
+}
+
+void Pressure::useOperands(Operation &op) {
+  SmallVector<Value> open;
+  for (Value operand : op.getOperands())
+    if (operand.hasOneUse() && operand.getParentBlock() == op.getBlock())
+      open.push_back(operand);
+    else
+      use(operand);
+  for (Value operand : open)
+    if (!isComputedAtUse(operand))
+      use(operand);
+}
+
 void Pressure::kill(Value value) {
   if (alive.erase(value))
     live -= registersOf(value);
@@ -125,8 +159,7 @@ void Pressure::walk(Block &block) {
       peak = std::max(peak, live);
       for (Value result : op.getResults())
         kill(result);
-      for (Value operand : op.getOperands())
-        use(operand);
+      useOperands(op);
     }
     peak = std::max(peak, live);
   }
@@ -170,6 +203,21 @@ void Pressure::walk(scf::IfOp branch) {
     use(value);
 }
 
+/// The fewest registers from `needed` on with which one block more shares a
+/// multiprocessor than with any more.
+int64_t stepAbove(double needed, int64_t threads) {
+  int64_t step = kMostRegisters;
+  for (int64_t blocks = 1; blocks * threads <= kRegistersOfMultiprocessor;
+       ++blocks) {
+    int64_t each = std::min(
+        kMostRegisters, kRegistersOfMultiprocessor / (blocks * threads) / 8 * 8);
+    if (double(each) < needed)
+      break;
+    step = each;
+  }
+  return step;
+}
+
 } // namespace
 
 int64_t predictRegisters(warp::KernelOp kernel) {
@@ -188,8 +236,13 @@ int64_t predictRegisters(warp::KernelOp kernel) {
   // seen to wait for them.
   if (products > 0)
     needed += loads / 2;
+  double base = kOfEach + kOfAxis * double(kernel.getBounds().size());
   double taken = std::max((products > 0 ? kOfProducts : 1) * double(needed),
-                          kOfEach + kOfFew * double(needed));
+                          base + kOfFew * double(needed));
+  if (products > 0)
+    if (auto step = double(stepAbove(double(needed) / kOverStep, threads));
+        taken > step)
+      taken = step + kBeyondStep * (taken - step);
   return std::min(most, int64_t(taken));
 }
 
