@@ -131,11 +131,15 @@ int explain(Session &session, const CheckedKernel &kernel,
     return exitWrongCall;
   auto figures =
       explainProgram(*module->getOps<tile::ProgramOp>().begin(), values);
-  if (!figures)
-    return wrongCall(
-        llvm::toString(figures.takeError()),
-        "give sizes and integer scalars with --sizes, as in --sizes "
-        "B=1,H=16,M=4096,N=4096");
+  if (!figures) {
+    std::string message = llvm::toString(figures.takeError());
+    // What follows from data cannot be given.
+    bool isMissing = llvm::StringRef(message).starts_with("expected a value");
+    return wrongCall(message,
+                     isMissing ? "give sizes and integer scalars with --sizes, "
+                                 "as in --sizes B=1,H=16,M=4096,N=4096"
+                               : "");
+  }
   grids = std::move(*figures);
   if (withResources && !addResources(*module, pipeline, grids))
     return exitWrongProgram;
