@@ -9,6 +9,7 @@
 #include "Products.h"
 #include "Tile/Layout.h"
 #include "attentile/AssumedLeast.h"
+#include "attentile/Philox.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/SetVector.h"
@@ -35,27 +36,25 @@ static constexpr int64_t kRegistersPerLoad = 18, kRegistersPerTanh = 4,
                          kRegistersPerQuotient = 8,
                          kRegistersPerNarrowQuotient = 2, kRegistersPerExp = 4;
 /// Where sums, scores and exponentials are at most so many, all of a warp's
-/// rows decide at once (tile-to-warp), for some more registers. Above, as with
-/// 128 columns and 48 keys, ptxas was not seen to take these.
-static constexpr int64_t kMostAtOnce = 216, kRegistersAtOnce = 24;
-/// Words of random calls on their way to the elements that they decide on.
+/// rows decide at once (tile-to-warp). Above, as with 128 columns and 48 keys,
+/// ptxas was not seen to take these.
+static constexpr int64_t kMostAtOnce = 216;
+/// Words of random calls on their way to elements, for each kRandomSpan columns.
 static constexpr int64_t kRegistersPerRandom = 24;
 /// Packets of 8-bit numbers that are converted between two barriers: integers
 /// take two operations each, floats some ten.
 static constexpr int64_t kRegistersOfBytes = 68, kRegistersOfFloat8 = 72;
-/// What a piece of a factor is computed from (tile-to-warp), in place of the
-/// scores that it makes; and beside them where each of its tiles starts.
+/// What a piece of a factor is computed from, in place of the scores that it
+/// makes (tile-to-warp), and where each of its tiles starts.
 static constexpr int64_t kRegistersOfPiece = 48, kRegistersPerPiece = 2;
 /// Accumulators of a thread above which their columns go over two warps, and
 /// the same where each factor is the sum of two; see tile-partition-warps.
 static constexpr int64_t kMostAccumulators = 128, kMostSplit = 64;
-/// Of a block of threads.
-static constexpr int64_t kMostWarps = 32;
+static constexpr int64_t kMostWarps = 32; // of a block of threads
 
 static int64_t bytesOf(Type element) {
-  return element.isIndex()
-             ? 8
-             : llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+  int64_t bits = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
+  return llvm::divideCeil(bits, 8);
 }
 
 /// Whether what is read lies on diagonals: one index, of several axes, is their
@@ -144,6 +143,19 @@ bool GpuModel::isWindowOfScores(attn::ReadOp read) const {
   return last == looped;
 }
 
+/// Whether a softmax's reference is computed from a value: it has been used when
+/// the weights are made.
+static bool isForScores(Value value) {
+  llvm::SetVector<Operation *> users(value.user_begin(), value.user_end());
+  for (size_t i = 0; i < users.size(); ++i) {
+    auto reduction = dyn_cast<attn::ReduceOp>(users[i]);
+    if (reduction && reduction.getKind() == attn::ReduceKind::Ref)
+      return true;
+    users.insert(users[i]->user_begin(), users[i]->user_end());
+  }
+  return false;
+}
+
 /// What scores are computed from: values of rows or columns alone that are more
 /// than a position.
 void GpuModel::addOperand(Operation &op) {
@@ -165,12 +177,20 @@ void GpuModel::addOperand(Operation &op) {
   // A bias that is linear in the position: what the columns add.
   if (isa<arith::SIToFPOp>(op) && own.count() == 2 && ofRow.any()) {
     own.reset(row);
-    columnValues.push_back({own, 4, 1});
+    (isForScores(op.getResult(0)) ? scoreValues : columnValues)
+        .push_back({own, 4, 1});
     return;
   }
   bool isQuotient = isa<attn::FloorDivOp, attn::FloorModOp>(op) &&
                     !getConstantIntValue(op.getOperand(1));
   if (own.count() != 1 || !(isa<attn::ReadOp>(op) || isQuotient))
+    return;
+  // A remainder is made of the quotient where it is needed.
+  if (isQuotient && isa<attn::FloorModOp>(op) &&
+      llvm::any_of(op.getOperand(0).getUsers(), [&](Operation *user) {
+        return isa<attn::FloorDivOp>(user) &&
+               user->getOperands() == op.getOperands();
+      }))
     return;
   int64_t registers = llvm::divideCeil(bytesOf(op.getResult(0).getType()), 4);
   // By what is known to be positive, in 32 bits (warp-narrow-indices).
@@ -185,7 +205,8 @@ void GpuModel::addOperand(Operation &op) {
   if (ofRow.any())
     rowValues += registers;
   else if (ofLoop.any())
-    columnValues.push_back({own, 4, registers});
+    (!isQuotient && isForScores(op.getResult(0)) ? scoreValues : columnValues)
+        .push_back({own, 4, registers});
 }
 
 GpuModel::GpuModel(attn::GridOp grid, attn::AxesAnalysis &axes)
@@ -423,21 +444,32 @@ GpuUse GpuModel::use(const llvm::DenseMap<Value, int64_t> &sizes,
       ++elementLoads;
       ofTables += count(table.elements);
     }
-  int64_t ofColumns = 0; // a lane has two of every eight columns
-  for (const Held &held : columnValues)
-    for (BlockArgument axis : axes.indicesOf(held.axes))
-      ofColumns += held.times * sizes.lookup(axis) / 4;
+  auto countColumns = [&](ArrayRef<Held> values) {
+    int64_t registers = 0; // a lane has two of every eight columns
+    for (const Held &held : values)
+      for (BlockArgument axis : axes.indicesOf(held.axes))
+        registers += held.times * sizes.lookup(axis) / 4;
+    return registers;
+  };
+  int64_t spans = 1;
+  for (BlockArgument axis : axes.indicesOf(loops))
+    spans = std::max<int64_t>(
+        spans, llvm::divideCeil(sizes.lookup(axis), kRandomSpan));
+  // What scores are computed from has been when their softmax is, where rows
+  // below leave room. That rounds 16 rows; the next take the place of scores.
+  int64_t forScores = countColumns(scoreValues) +
+                      kRegistersPerDiagonals * diagonals +
+                      kRegistersPerRandom * randoms * spans;
+  int64_t ofScores =
+      atOnce ? scored : count(rounded) / std::max<int64_t>(rowBlocks, 1);
   result.registers =
       carried / result.columnWarps +
-      std::max(scored + (atOnce ? kRegistersAtOnce : 0),
+      std::max(scored + (rowBlocks > 1 ? std::max(forScores, ofScores)
+                                       : forScores + ofScores),
                piecesRead > 0 ? kRegistersOfPiece : 0) +
-      kRegistersPerPiece * piecesRead + count(others) + ofTables + ofColumns +
-      (keepLeft ? count(lefts) : 0) +
-      // 16 rows at a time; those after them take the place of
-      // scores that have been.
-      count(rounded) / std::max<int64_t>(rowBlocks, 1) + rows +
-      kOtherRegisters + kRegistersPerDiagonals * diagonals +
-      kRegistersPerRandom * randoms + bytesRegisters +
+      kRegistersPerPiece * piecesRead + count(others) + ofTables +
+      countColumns(columnValues) +
+      (keepLeft ? count(lefts) : 0) + rows + kOtherRegisters + bytesRegisters +
       rowBlocks * (2 * rowValues + kRegistersPerLoad * elementLoads) +
       (tanhs > 0 ? kRegistersPerTanh : 0) +
       (exponentials > 0 ? kRegistersPerExp : 0) +

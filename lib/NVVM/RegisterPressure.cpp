@@ -27,7 +27,7 @@ constexpr int64_t kMostRegisters = 255, kRegistersOfMultiprocessor = 65536;
 /// products, three tenths more: operands that it asks for ahead, and their
 /// addresses. Small kernels share registers better, and each has some for its
 /// arguments, and for each axis of its grid, by which it finds its place.
-constexpr double kOfProducts = 1.3, kOfFew = 0.77, kOfEach = 22, kOfAxis = 4;
+constexpr double kOfProducts = 1.3, kOfFew = 0.75, kOfEach = 22, kOfAxis = 4;
 
 /// Where what is needed fits so many registers that another block shares the
 /// multiprocessor, and what would be taken does not, ptxas stays within them in
