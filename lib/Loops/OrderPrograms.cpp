@@ -6,10 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 // Does: where the end of a loop grows along the grid's last axis, the programs
-// of that axis run from its end on, so that what starts last is short. Expects:
-// tile.kernel with loop bounds. Leaves: the same programs under other numbers,
-// `tile.common_bytes`. Does not handle: bounds that are not monotone in the
-// coordinate; those stay.
+// of that axis run from its end on, so that what starts last is short; where
+// programs share lists of blocks, those that share one run side by side.
+// Expects: tile.kernel with loop bounds. Leaves: the same programs under other
+// numbers, `tile.common_bytes`. Does not handle: bounds that are not monotone in
+// the coordinate; those stay.
 //
 //===----------------------------------------------------------------------===//
 //
@@ -129,6 +130,22 @@ int64_t commonBytes(tile::KernelOp kernel, BlockArgument id) {
   return rows * bytes;
 }
 
+/// Whether `loop` visits a list that each of the last axis's coordinates has, the
+/// same along the axis before it: that of a tile of rows, for all heads.
+bool sharesList(scf::ForOp loop, Block &body) {
+  if (!loop->hasAttr("tile.from_list") || body.getNumArguments() < 2)
+    return false;
+  Value first = loop.getLowerBound();
+  while (auto cast = first.getDefiningOp<arith::IndexCastOp>())
+    first = cast.getIn();
+  auto load = first.getDefiningOp<tile::LoadOp>();
+  auto has = [&](BlockArgument id) {
+    return llvm::is_contained(load.getIndices(), id);
+  };
+  ArrayRef<BlockArgument> ids = body.getArguments();
+  return load && has(ids.back()) && !has(ids.drop_back().back());
+}
+
 void order(tile::KernelOp kernel) {
   if (kernel.getBounds().empty())
     return;
@@ -136,14 +153,17 @@ void order(tile::KernelOp kernel) {
   BlockArgument id = body.getArguments().back();
   // Chained loops end where the last one of them does.
   Trends trends(id);
-  bool rises = llvm::any_of(body.getOps<scf::ForOp>(), [&](scf::ForOp loop) {
+  auto loops = body.getOps<scf::ForOp>();
+  bool rises = llvm::any_of(loops, [&](scf::ForOp loop) {
     return trends.of(loop.getUpperBound()) == Trend::Rises;
   });
-  if (!rises)
+  bool shares = llvm::any_of(
+      loops, [&](scf::ForOp loop) { return sharesList(loop, body); });
+  if (!rises && !shares)
     return;
   OpBuilder builder = OpBuilder::atBlockBegin(&body);
   Location loc = kernel.getLoc();
-  if (int64_t bytes = commonBytes(kernel, id))
+  if (int64_t bytes = rises ? commonBytes(kernel, id) : 1)
     kernel->setAttr("tile.common_bytes", builder.getI64IntegerAttr(bytes));
   Value one = arith::ConstantIndexOp::create(builder, loc, 1);
   Value last =

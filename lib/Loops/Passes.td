@@ -590,7 +590,9 @@ def TileOrderPrograms : Pass<"tile-order-programs"> {
     axis, that axis is counted from its end. `tile.common_bytes` says what each
     program along it adds to what their loops read: warp-to-nvvm then numbers
     the programs in sections of as many other coordinates as have that in the L2
-    cache together, the longest of a section first.
+    cache together, the longest of a section first. Programs that share a list of
+    blocks (tile-list-blocks), as heads do, are one section: they run side by
+    side, so that no head's long lists are left for the end.
 
     ```mlir
     // before                                     // after

@@ -70,3 +70,35 @@ tile.program @reads sizes(%H, %M) ins(%K: f32[H, M, 8]) outs(%Y: f32[H, M]) {
     } {tile.axis = "n"}
   }
 }
+
+// -----
+
+// Heads share the list of a tile of rows: all are one section, so that they run side by side.
+// CHECK-LABEL: tile.kernel @shares
+// CHECK-SAME: tile.common_bytes = 1 : i64
+// CHECK: arith.subi %{{.*}}, %i
+// Each head has its own: one head after the other.
+// CHECK-LABEL: tile.kernel @owns
+// CHECK-NOT: tile.common_bytes
+// CHECK-NOT: arith.subi
+tile.program @lists sizes(%H, %M) ins(%X: f32[H, M]) outs(%Y: f32[H, M]) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %n = arith.ceildivsi %M, %c1 : index
+  %rows = attn.workspace "blocks" shape affine_map<()[H, M] -> (H, M)> : tensor<?x?xi32>
+  tile.kernel @shares grid(%h < %H, %i < %n) {
+    %first = tile.load %rows[%i, %c0] : tensor<?x?xi32>, (index, index) -> i32
+    %from = arith.index_cast %first : i32 to index
+    %r = scf.for %place = %from to %n step %c1 iter_args(%sum = %zero) -> (f32) {
+      scf.yield %sum : f32
+    } {tile.axis = "n", tile.from_list}
+  }
+  tile.kernel @owns grid(%h < %H, %i < %n) {
+    %first = tile.load %rows[%h, %i] : tensor<?x?xi32>, (index, index) -> i32
+    %from = arith.index_cast %first : i32 to index
+    %r = scf.for %place = %from to %n step %c1 iter_args(%sum = %zero) -> (f32) {
+      scf.yield %sum : f32
+    } {tile.axis = "n", tile.from_list}
+  }
+}
