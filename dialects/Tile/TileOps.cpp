@@ -232,6 +232,22 @@ LogicalResult VoteOp::verify() {
   return success();
 }
 
+void ReduceGroupOp::build(OpBuilder &, OperationState &state,
+                          attn::ReduceKind kind, Value operand) {
+  state.getOrAddProperties<Properties>().kind =
+      attn::ReduceKindAttr::get(operand.getContext(), kind);
+  state.addOperands(operand);
+  state.addTypes(getElementType(operand.getType()));
+}
+
+LogicalResult ReduceGroupOp::verify() {
+  RankedTensorType type = getOperand().getType();
+  if (type.getRank() != 1 || getType() != type.getElementType())
+    return emitOpError("expected a tile along one axis, reduced to ")
+           << type.getElementType() << ", got " << type << " to " << getType();
+  return success();
+}
+
 OpFoldResult VoteOp::fold(FoldAdaptor adaptor) {
   if (!isTile(getOperand().getType()))
     return getOperand();

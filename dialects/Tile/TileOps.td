@@ -215,6 +215,23 @@ def Tile_VoteOp : Tile_Op<"vote", [Pure]> {
   let hasFolder = 1;
 }
 
+def Tile_ReduceGroupOp : Tile_Op<"reduce_group", [Pure]> {
+  let summary = "a reduction over the rows that decide together";
+  let description = [{
+    Of a tile along one axis: the least, or the like, of what the group of rows
+    has that decides together (`tile.vote`). Groups may have different results.
+
+    ```mlir
+    %last = tile.reduce_group max %ends : tensor<64xindex, #tile.axes<"m">> -> index
+    ```
+  }];
+  let arguments = (ins Attn_ReduceKind:$kind, Tile_Tile:$operand);
+  let results = (outs AnyTypeOf<[AnySignlessInteger, Index, AnyFloat]>:$result);
+  let assemblyFormat = "$kind $operand attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "attn::ReduceKind":$kind, "::mlir::Value":$operand)>];
+}
+
 def Tile_RefOp : Tile_Op<"ref", [Pure, SameOperandsAndResultType] # ElementwiseMappable.traits> {
   let summary = "a softmax's reference, from a running maximum";
   let description = [{

@@ -28,6 +28,7 @@ private:
   attn::KernelOp emitHead();
   void addArguments(Block &block);
   void emitStatement(const CheckedStatement &statement);
+  void assumeFits(const CheckedParam &param, Value scalar);
 
   OpBuilder &builder;
   const CheckedKernel &kernel;
@@ -154,6 +155,22 @@ void KernelEmitter::emitStatement(const CheckedStatement &statement) {
                         outs[statement.output], at);
 }
 
+/// An i32 is an index inside the kernel, but a launch keeps it to its type.
+void KernelEmitter::assumeFits(const CheckedParam &param, Value scalar) {
+  if (param.bound || param.isTensor || param.type != ElementType::I32)
+    return;
+  Location loc = exprs.location(param.range);
+  auto compare = [&](arith::CmpIPredicate predicate, int64_t bound) {
+    return arith::CmpIOp::create(
+        builder, loc, predicate, scalar,
+        arith::ConstantIndexOp::create(builder, loc, bound));
+  };
+  Value fits = arith::AndIOp::create(
+      builder, loc, compare(arith::CmpIPredicate::sge, INT32_MIN),
+      compare(arith::CmpIPredicate::sle, INT32_MAX));
+  attn::AssumeOp::create(builder, loc, fits, (param.name + " fits i32").str());
+}
+
 void KernelEmitter::emit() {
   attn::KernelOp op = emitHead();
   Block &block = op.getBody().emplaceBlock();
@@ -165,6 +182,8 @@ void KernelEmitter::emit() {
     attn::AssumeOp::create(builder, exprs.location(constraint.range), condition,
                            constraint.text);
   }
+  for (auto [param, argument] : llvm::zip(kernel.ins, exprs.ins))
+    assumeFits(param, argument);
   for (auto [param, argument] : llvm::zip(kernel.ins, exprs.ins)) {
     if (!param.defaultValue || param.bound)
       continue;

@@ -8,7 +8,7 @@
 #include "GpuTileSizes.h"
 #include "Products.h"
 #include "Tile/Layout.h"
-#include "attentile/AssumedLeast.h"
+#include "attentile/AssumedBounds.h"
 #include "attentile/Philox.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -195,7 +195,7 @@ void GpuModel::addOperand(Operation &op) {
   int64_t registers = llvm::divideCeil(bytesOf(op.getResult(0).getType()), 4);
   // By what is known to be positive, in 32 bits (warp-narrow-indices).
   bool isNarrow =
-      isQuotient && getAssumedLeast(op.getOperand(1)).value_or(0) > 0;
+      isQuotient && getAssumedBounds(op.getOperand(1)).least.value_or(0) > 0;
   if (isNarrow)
     registers = 1;
   quotients += isQuotient && !isNarrow;

@@ -168,8 +168,11 @@ void order(tile::KernelOp kernel) {
   Value one = arith::ConstantIndexOp::create(builder, loc, 1);
   Value last =
       arith::SubIOp::create(builder, loc, kernel.getBounds().back(), one);
-  auto reversed = arith::SubIOp::create(builder, loc, last, id);
-  id.replaceAllUsesExcept(reversed, reversed);
+  auto left = arith::SubIOp::create(builder, loc, last, id);
+  // Never below 0, which ranges of the operands do not tell.
+  Value reversed = arith::MaxSIOp::create(
+      builder, loc, left, arith::ConstantIndexOp::create(builder, loc, 0));
+  id.replaceAllUsesExcept(reversed, left);
 }
 
 struct TileOrderPrograms : impl::TileOrderProgramsBase<TileOrderPrograms> {

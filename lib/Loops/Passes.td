@@ -597,7 +597,7 @@ def TileOrderPrograms : Pass<"tile-order-programs"> {
     ```mlir
     // before                                     // after
     tile.kernel @k grid(%h < %H, %i < %n) {       tile.kernel @k grid(%h < %H, %i < %n) {
-      %m0 = arith.muli %i, %c64 : index             %r = (%n - 1) - %i
+      %m0 = arith.muli %i, %c64 : index             %r = max((%n - 1) - %i, 0)
       ...                                           %m0 = arith.muli %r, %c64 : index
       scf.for %n0 = %c0 to %end step %c64 ...       ...
     ```

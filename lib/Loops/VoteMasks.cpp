@@ -9,12 +9,14 @@
 // branch of its own on whether the block of keys lies on the visible side of it
 // for all rows that decide together: of a window's blocks those at its start
 // evaluate one bound, those at its end the other, and no warp evaluates one
-// that does not cut its rows. Expects: tile loops in which masks are behind a
-// branch. Leaves: the same values. Does not handle: conditions that compare
-// something else than the loop's index; they stay one select.
+// that does not cut its rows; likewise other comparisons of what rows and
+// columns have (GroupTruth). Expects: tile loops in which masks are behind a
+// branch. Leaves: the same values. Does not handle: conditions that can only be
+// asked pair by pair; they stay one select.
 //
 //===----------------------------------------------------------------------===//
 
+#include "GroupTruth.h"
 #include "VisibilityFormula.h"
 #include "attentile/Loops/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -110,12 +112,32 @@ Value emitVote(OpBuilder &b, Location loc, Bound bound) {
                             : whole;
 }
 
-/// The comparison again, where the branch needs it.
+/// Whether a part compares something of rows with something of columns.
+bool comparesPairs(Conjunct part) {
+  Value value = stripBroadcast(part.value);
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return value.getDefiningOp<arith::CmpIOp>() && type && type.getRank() == 2;
+}
+
+/// Likewise of another comparison of what rows and columns have, such as the
+/// rows of their pixels; null where scalars do not tell.
+Value emitVote(OpBuilder &b, Conjunct part, scf::ForOp loop) {
+  if (!comparesPairs(part))
+    return {};
+  auto compare = stripBroadcast(part.value).getDefiningOp<arith::CmpIOp>();
+  return GroupTruth(loop, b).getSure(compare, part.negated);
+}
+
+/// The comparison again, where the branch needs it, with what is made of pairs.
 Value cloneBound(OpBuilder &b, Value value) {
-  IRMapping mapping;
+  auto type = dyn_cast<RankedTensorType>(value.getType());
   Operation *op = value.getDefiningOp();
-  if (isa<tile::BroadcastOp>(op))
-    mapping.map(op->getOperand(0), cloneBound(b, op->getOperand(0)));
+  if (!op || !type ||
+      (type.getRank() < 2 && !isa<arith::CmpIOp, tile::BroadcastOp>(op)))
+    return value;
+  IRMapping mapping;
+  for (Value operand : op->getOperands())
+    mapping.map(operand, cloneBound(b, operand));
   return b.clone(*op, mapping)->getResult(0);
 }
 
@@ -132,10 +154,13 @@ void split(arith::SelectOp select, ArrayRef<Conjunct> parts, bool hidesTrue,
                : arith::SelectOp::create(b, loc, part.value, value, hidden);
   };
   Value rest;
+  SmallVector<std::pair<Conjunct, Value>> votes;
   for (Conjunct part : parts) {
-    if (matchBound(part, loop))
-      continue;
-    if (!rest)
+    bool isBound = matchBound(part, loop).has_value();
+    Value vote = isBound ? Value() : emitVote(b, part, loop);
+    if (isBound || vote)
+      votes.push_back({part, vote});
+    else if (!rest)
       rest = part.value;
     else if (part.negated)
       rest = arith::OrIOp::create(b, loc, rest, part.value);
@@ -144,14 +169,12 @@ void split(arith::SelectOp select, ArrayRef<Conjunct> parts, bool hidesTrue,
   }
   if (rest)
     visible = apply(b, {rest, hidesTrue}, visible);
-  for (Conjunct part : parts) {
-    std::optional<Bound> bound = matchBound(part, loop);
-    if (!bound)
-      continue;
-    auto branch =
-        scf::IfOp::create(b, loc, visible.getType(), emitVote(b, loc, *bound),
-                          /*addThenBlock=*/true,
-                          /*addElseBlock=*/true);
+  for (auto [part, vote] : votes) {
+    if (!vote)
+      vote = emitVote(b, loc, *matchBound(part, loop));
+    auto branch = scf::IfOp::create(b, loc, visible.getType(), vote,
+                                    /*addThenBlock=*/true,
+                                    /*addElseBlock=*/true);
     OpBuilder in = OpBuilder::atBlockEnd(branch.thenBlock());
     scf::YieldOp::create(in, loc, visible);
     in.setInsertionPointToEnd(branch.elseBlock());
@@ -206,6 +229,8 @@ struct TileVoteMasks : impl::TileVoteMasksBase<TileVoteMasks> {
       for (Conjunct part : mask.parts)
         if (auto bound = matchBound(part, loop))
           cuts += tile::isTile(bound->limit.getType());
+        else
+          cuts += comparesPairs(part);
       if (!mask.parts.empty())
         masks.push_back(mask);
     }
@@ -214,7 +239,7 @@ struct TileVoteMasks : impl::TileVoteMasksBase<TileVoteMasks> {
       return;
     for (Mask &mask : masks)
       if (llvm::any_of(mask.parts, [&](Conjunct part) {
-            return matchBound(part, loop).has_value();
+            return comparesPairs(part) || matchBound(part, loop);
           }))
         split(mask.select, mask.parts, mask.hidesTrue, loop);
   }

@@ -223,6 +223,8 @@ LogicalResult Assignment::assign(Operation *op) {
         tile::dropAxes(reduce.getOperand().getType(), over));
   } else if (auto vote = dyn_cast<tile::VoteOp>(op)) {
     vote.getOperandMutable().assign(inNatural(vote.getOperand()));
+  } else if (auto reduce = dyn_cast<tile::ReduceGroupOp>(op)) {
+    reduce.getOperandMutable().assign(inNatural(reduce.getOperand()));
   } else if (isa<tile::IndexOp, tile::BroadcastOp>(op)) {
     setLayout(op->getResult(0), natural.get(tileType(op->getResult(0))));
     sliceOperands(MutableOperandRange(op), op->getResult(0).getType());

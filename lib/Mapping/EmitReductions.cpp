@@ -57,6 +57,17 @@ Value WarpEmitter::combineAll(attn::ReduceKind kind,
   return values.front();
 }
 
+/// Over the lanes of a digit, both powers of two.
+Value WarpEmitter::reduceOverLanes(attn::ReduceKind kind, Value value,
+                                   const tile::Digit &digit) {
+  for (int64_t mask = digit.stride; mask < digit.stride * digit.extent;
+       mask *= 2)
+    value = combine(kind, value,
+                    warp::ShuffleXorOp::create(builder, loc, value.getType(),
+                                               value, mask));
+  return value;
+}
+
 LogicalResult WarpEmitter::emitReduce(tile::ReduceOp reduce) {
   RankedTensorType type = reduce.getOperand().getType();
   if (!tile::getFragment(type))
@@ -94,11 +105,7 @@ LogicalResult WarpEmitter::emitReduce(tile::ReduceOp reduce) {
     if (!llvm::isPowerOf2_64(digit.extent) ||
         !llvm::isPowerOf2_64(digit.stride))
       return reduce.emitError("expected lanes in powers of two, got ") << type;
-    for (int64_t mask = digit.stride; mask < digit.stride * digit.extent;
-         mask *= 2)
-      vector = combine(reduce.getKind(), vector,
-                       warp::ShuffleXorOp::create(
-                           builder, loc, vector.getType(), vector, mask));
+    vector = reduceOverLanes(reduce.getKind(), vector, digit);
   }
   if (!overWarps.empty())
     vector = reduceOverWarps(reduce.getKind(), vector, result, overWarps);
@@ -115,6 +122,34 @@ LogicalResult WarpEmitter::emitVote(tile::VoteOp vote) {
                   ? combineAll(attn::ReduceKind::All, elements(operand))
                   : operand;
   set(vote, warp::VoteAllOp::create(builder, loc, all));
+  return success();
+}
+
+/// The same rows: those that the warp's lanes have. Of their own indices the
+/// first and the last are known.
+LogicalResult WarpEmitter::emitReduceGroup(tile::ReduceGroupOp reduce) {
+  tile::Layout layout = layoutOf(reduce.getOperand().getType());
+  ArrayRef<tile::Digit> digits = layout.digits(0);
+  auto index = reduce.getOperand().getDefiningOp<tile::IndexOp>();
+  bool isMax = reduce.getKind() == attn::ReduceKind::Max;
+  if (index && (isMax || reduce.getKind() == attn::ReduceKind::Min)) {
+    int64_t last = 0, worth = 1;
+    for (const tile::Digit &digit : digits) {
+      if (digit.unit != tile::Unit::Warp)
+        last += (digit.extent - 1) * worth;
+      worth *= digit.extent;
+    }
+    Value first =
+        sum(get(index.getBase()), threadPart(digits, ThreadUnits::Warp));
+    set(reduce, isMax ? sum(first, constant(last)) : first);
+    return success();
+  }
+  Value value =
+      combineAll(reduce.getKind(), elements(get(reduce.getOperand())));
+  for (const tile::Digit &digit : digits)
+    if (digit.unit == tile::Unit::Lane)
+      value = reduceOverLanes(reduce.getKind(), value, digit);
+  set(reduce, value);
   return success();
 }
 

@@ -74,6 +74,7 @@ LogicalResult WarpEmitter::emit(Operation *op) {
       .Case([&](tile::BroadcastOp op) { return emitBroadcast(op); })
       .Case([&](tile::ReduceOp reduce) { return emitReduce(reduce); })
       .Case([&](tile::VoteOp vote) { return emitVote(vote); })
+      .Case([&](tile::ReduceGroupOp reduce) { return emitReduceGroup(reduce); })
       .Case([&](tile::DotOp dot) { return emitDot(dot); })
       .Case([&](tile::LoadOp load) { return emitLoad(load); })
       .Case([&](tile::StoreOp store) { return emitStore(store); })

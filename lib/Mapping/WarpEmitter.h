@@ -88,6 +88,9 @@ private:
   // EmitReductions.cpp
   mlir::LogicalResult emitReduce(tile::ReduceOp reduce);
   mlir::LogicalResult emitVote(tile::VoteOp vote);
+  mlir::LogicalResult emitReduceGroup(tile::ReduceGroupOp reduce);
+  mlir::Value reduceOverLanes(attn::ReduceKind kind, mlir::Value value,
+                              const tile::Digit &digit);
   /// All of `values` combined; a tree, for it has the least dependent steps.
   mlir::Value combineAll(attn::ReduceKind kind,
                          llvm::SmallVector<mlir::Value> values);

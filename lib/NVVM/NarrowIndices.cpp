@@ -16,10 +16,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "IndexRanges.h"
+#include "RowPositions.h"
 #include "Warp/Warp.h"
-#include "attentile/AssumedLeast.h"
 #include "attentile/NVVM/Passes.h"
-#include "attentile/NVVM/Signature.h"
 #include "mlir/Analysis/DataFlow/ConstantPropagationAnalysis.h"
 #include "mlir/Analysis/DataFlow/DeadCodeAnalysis.h"
 #include "mlir/Analysis/DataFlow/IntegerRangeAnalysis.h"
@@ -38,94 +38,6 @@ using namespace mlir;
 namespace attentile {
 namespace {
 
-/// The runtime refuses sizes beyond kLargestSize, and what breaks an
-/// assumption. Other arguments may be anything, which must be said: of values
-/// that nothing is said of, nothing that is computed from them has a range.
-struct ProgramRanges
-    : InferIntRangeInterface::ExternalModel<ProgramRanges, tile::ProgramOp> {
-  void inferResultRanges(Operation *op, ArrayRef<ConstantIntRanges>,
-                         SetIntRangeFn setRange) const {
-    for (BlockArgument size :
-         cast<attn::SignatureOpInterface>(op).getSizeArgs())
-      setRange(size, ConstantIntRanges::fromSigned(APInt(64, 0),
-                                                   APInt(64, kLargestSize)));
-    for (BlockArgument in : cast<attn::SignatureOpInterface>(op).getInArgs())
-      if (in.getType().isIntOrIndex()) {
-        auto range = ConstantIntRanges::maxRange(
-            ConstantIntRanges::getStorageBitwidth(in.getType()));
-        if (std::optional<int64_t> least = getAssumedLeast(in))
-          range = ConstantIntRanges::fromSigned(
-              APInt(range.smax().getBitWidth(), *least, /*isSigned=*/true),
-              range.smax());
-        setRange(in, range);
-      }
-  }
-  void inferResultRangesFromOptional(Operation *op, ArrayRef<IntegerValueRange>,
-                                     SetIntLatticeFn setRange) const {
-    inferResultRanges(op, {}, [&](Value value, const ConstantIntRanges &range) {
-      setRange(value, IntegerValueRange(range));
-    });
-  }
-};
-
-/// Of an operation with one result, from its operands' ranges.
-template <typename Model, typename Op>
-struct ResultRange : InferIntRangeInterface::ExternalModel<Model, Op> {
-  void inferResultRanges(Operation *op, ArrayRef<ConstantIntRanges> operands,
-                         SetIntRangeFn setRange) const {
-    setRange(op->getResult(0), Model::get(operands));
-  }
-  void inferResultRangesFromOptional(Operation *op,
-                                     ArrayRef<IntegerValueRange> operands,
-                                     SetIntLatticeFn setRange) const {
-    SmallVector<ConstantIntRanges> known;
-    for (const IntegerValueRange &operand : operands) {
-      if (operand.isUninitialized())
-        return;
-      known.push_back(operand.getValue());
-    }
-    setRange(op->getResult(0), IntegerValueRange(Model::get(known)));
-  }
-};
-
-ConstantIntRanges anything(const ConstantIntRanges &like) {
-  return ConstantIntRanges::maxRange(like.smin().getBitWidth());
-}
-
-struct QuotientRange : ResultRange<QuotientRange, attn::FloorDivOp> {
-  static ConstantIntRanges get(ArrayRef<ConstantIntRanges> operands) {
-    const ConstantIntRanges &x = operands[0], &divisor = operands[1];
-    if (!divisor.smin().isStrictlyPositive() || x.smin().isNegative())
-      return anything(x);
-    return ConstantIntRanges::fromSigned(x.smin().sdiv(divisor.smax()),
-                                         x.smax().sdiv(divisor.smin()));
-  }
-};
-
-struct RemainderRange : ResultRange<RemainderRange, attn::FloorModOp> {
-  static ConstantIntRanges get(ArrayRef<ConstantIntRanges> operands) {
-    const ConstantIntRanges &x = operands[0], &divisor = operands[1];
-    if (!divisor.smin().isStrictlyPositive())
-      return anything(x);
-    APInt most = divisor.smax() - 1;
-    if (!x.smin().isNegative())
-      most = llvm::APIntOps::smin(most, x.smax());
-    return ConstantIntRanges::fromSigned(APInt::getZero(most.getBitWidth()),
-                                         most);
-  }
-};
-
-struct MagnitudeRange : ResultRange<MagnitudeRange, math::AbsIOp> {
-  static ConstantIntRanges get(ArrayRef<ConstantIntRanges> operands) {
-    const ConstantIntRanges &x = operands[0];
-    if (x.smin().isMinSignedValue())
-      return anything(x);
-    return ConstantIntRanges::fromSigned(
-        APInt::getZero(x.smin().getBitWidth()),
-        llvm::APIntOps::smax(x.smin().abs(), x.smax().abs()));
-  }
-};
-
 class Narrower {
 public:
   Narrower(DataFlowSolver &solver, warp::KernelOp kernel)
@@ -142,13 +54,15 @@ private:
 
   /// Whether an index value is known to fit an i32; and to be at least 0.
   bool fits(Value value, bool nonNegative = false);
+  /// The operand that a minimum or maximum is known to be, or null.
+  Value known(Operation *op);
   bool canNarrow(Operation *op);
   Value narrowed(Value value);
   void insertAfter(Value value);
   bool clampComparison(arith::CmpIOp compare);
   Value saturated(Value value, int64_t margin);
   bool narrowClamp(Operation *outer);
-  bool dividesByPositive(Operation *op);
+  bool dividesPosition(Operation *op);
   void narrowDivision(Operation *op);
   void rewrite(Operation *op);
 };
@@ -161,6 +75,26 @@ bool Narrower::fits(Value value, bool nonNegative) {
   const ConstantIntRanges &range = state->getValue().getValue();
   return range.smin().isSignedIntN(32) && range.smax().isSignedIntN(32) &&
          (!nonNegative || range.smin().isNonNegative());
+}
+
+Value Narrower::known(Operation *op) {
+  if (!isa<arith::MinSIOp, arith::MaxSIOp>(op))
+    return {};
+  auto rangeOf = [&](unsigned i) {
+    const auto *state =
+        solver.lookupState<dataflow::IntegerValueRangeLattice>(
+            op->getOperand(i));
+    return state ? state->getValue() : IntegerValueRange();
+  };
+  IntegerValueRange a = rangeOf(0), b = rangeOf(1);
+  if (a.isUninitialized() || b.isUninitialized())
+    return {};
+  bool isMin = isa<arith::MinSIOp>(op);
+  if (a.getValue().smax().sle(b.getValue().smin()))
+    return op->getOperand(isMin ? 0 : 1);
+  if (b.getValue().smax().sle(a.getValue().smin()))
+    return op->getOperand(isMin ? 1 : 0);
+  return {};
 }
 
 bool Narrower::canNarrow(Operation *op) {
@@ -331,8 +265,8 @@ Value Narrower::narrowed(Value value) {
 }
 
 /// Whether a position, from 0 to below the largest of 32 bits, is divided by a
-/// number that is positive. (Of a constant the expansion makes more.)
-bool Narrower::dividesByPositive(Operation *op) {
+/// number that is not negative. (Of a constant the expansion makes more.)
+bool Narrower::dividesPosition(Operation *op) {
   if (!isa<attn::FloorDivOp, attn::FloorModOp>(op) ||
       !op->getResult(0).getType().isIndex() ||
       matchPattern(op->getOperand(1), m_Constant()) ||
@@ -344,23 +278,44 @@ bool Narrower::dividesByPositive(Operation *op) {
   };
   IntegerValueRange divisor = rangeOf(op->getOperand(1));
   return !divisor.isUninitialized() &&
-         divisor.getValue().smin().isStrictlyPositive() &&
+         divisor.getValue().smin().isNonNegative() &&
          rangeOf(op->getOperand(0)).getValue().smax().slt(INT32_MAX);
 }
 
-/// A divisor above every position gives what the largest of 32 bits gives.
+/// A divisor above every position gives what the largest of 32 bits gives; one
+/// of 0 gives 0.
 void Narrower::narrowDivision(Operation *op) {
+  Location loc = op->getLoc();
   Value lhs = narrowed(op->getOperand(0)), rhs = op->getOperand(1);
+  bool mayBeZero = solver.lookupState<dataflow::IntegerValueRangeLattice>(rhs)
+                       ->getValue()
+                       .getValue()
+                       .smin()
+                       .isZero();
   rhs = fits(rhs) ? narrowed(rhs) : saturated(rhs, /*margin=*/0);
   builder.setInsertionPoint(op);
-  narrow[op->getResult(0)] =
-      isa<attn::FloorDivOp>(op)
-          ? arith::DivUIOp::create(builder, op->getLoc(), lhs, rhs).getResult()
-          : arith::RemUIOp::create(builder, op->getLoc(), lhs, rhs).getResult();
+  Value isZero;
+  if (mayBeZero) {
+    Value zero = arith::ConstantIntOp::create(builder, loc, 0, 32);
+    Value one = arith::ConstantIntOp::create(builder, loc, 1, 32);
+    isZero = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, rhs,
+                                   zero);
+    rhs = arith::MaxUIOp::create(builder, loc, rhs, one);
+  }
+  Value &result = narrow[op->getResult(0)];
+  if (isa<attn::FloorModOp>(op)) {
+    result = arith::RemUIOp::create(builder, loc, lhs, rhs);
+    return;
+  }
+  result = arith::DivUIOp::create(builder, loc, lhs, rhs);
+  if (isZero)
+    result = arith::SelectOp::create(
+        builder, loc, isZero,
+        arith::ConstantIntOp::create(builder, loc, 0, 32), result);
 }
 
 void Narrower::rewrite(Operation *op) {
-  if (dividesByPositive(op))
+  if (dividesPosition(op))
     return narrowDivision(op);
   OperationState state(op->getLoc(), op->getName());
   for (Value operand : op->getOperands())
@@ -391,7 +346,12 @@ void Narrower::run() {
   SmallVector<arith::CmpIOp> comparisons;
   SmallVector<Operation *> clamps;
   kernel.getBody().walk([&](Operation *op) {
-    if (canNarrow(op) || dividesByPositive(op))
+    if (Value same = known(op)) {
+      op->getResult(0).replaceAllUsesWith(same);
+      op->erase();
+      return;
+    }
+    if (canNarrow(op) || dividesPosition(op))
       work.push_back(op);
     else if (auto compare = dyn_cast<arith::CmpIOp>(op))
       comparisons.push_back(compare);
@@ -444,21 +404,12 @@ void boundLoop(scf::ForOp loop) {
 struct WarpNarrowIndices : impl::WarpNarrowIndicesBase<WarpNarrowIndices> {
   void getDependentDialects(DialectRegistry &registry) const override {
     registry.insert<arith::ArithDialect, warp::WarpDialect>();
-    registry.addExtension(+[](MLIRContext *context, tile::TileDialect *) {
-      if (!tile::ProgramOp::hasTrait<InferIntRangeInterface::Trait>())
-        tile::ProgramOp::attachInterface<ProgramRanges>(*context);
-    });
-    registry.addExtension(+[](MLIRContext *context, attn::AttnDialect *) {
-      attn::FloorDivOp::attachInterface<QuotientRange>(*context);
-      attn::FloorModOp::attachInterface<RemainderRange>(*context);
-    });
-    registry.addExtension(+[](MLIRContext *context, math::MathDialect *) {
-      math::AbsIOp::attachInterface<MagnitudeRange>(*context);
-    });
+    registerIndexRanges(registry);
   }
 
   void runOnOperation() override {
     getOperation()->walk(boundLoop);
+    getOperation()->walk(anchorRowPositions);
     DataFlowSolver solver;
     solver.load<dataflow::DeadCodeAnalysis>();
     solver.load<dataflow::SparseConstantPropagation>();

@@ -4,7 +4,8 @@
 // CHECK-LABEL: tile.kernel @rises
 // CHECK-SAME: %[[I:[a-z0-9]+]] < %[[N:[a-z0-9]+]])
 // CHECK: %[[LAST:.*]] = arith.subi %[[N]], %{{.*}} : index
-// CHECK: %[[R:.*]] = arith.subi %[[LAST]], %[[I]] : index
+// CHECK: %[[LEFT:.*]] = arith.subi %[[LAST]], %[[I]] : index
+// CHECK: %[[R:.*]] = arith.maxsi %[[LEFT]], %c0{{.*}} : index
 // CHECK: arith.muli %[[R]],
 tile.program @rises sizes(%M) ins(%X: f32[M]) outs(%Y: f32[M]) {
   %c0 = arith.constant 0 : index

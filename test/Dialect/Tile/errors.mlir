@@ -199,6 +199,15 @@ func.func @inside_type(%a: index) {
 // -----
 
 #m = #tile.axes<"m">
+func.func @group_type(%x: tensor<4xindex, #m>) {
+  // expected-error@+1 {{expected a tile along one axis, reduced to 'index', got 'tensor<4xindex, #tile.axes<"m">>' to 'i1'}}
+  %0 = tile.reduce_group min %x : tensor<4xindex, #m> -> i1
+  return
+}
+
+// -----
+
+#m = #tile.axes<"m">
 func.func @vote_type(%x: tensor<4xindex, #m>) {
   // expected-error @below {{expected a tile of i1, got 'tensor<4xindex, #tile.axes<"m">>'}}
   %0 = tile.vote %x : tensor<4xindex, #m>

@@ -53,10 +53,12 @@ tile.program @scores sizes(%B, %M, %N)
 
 // CHECK-LABEL: func.func @guard
 // CHECK: tile.vote %{{.*}} : tensor<8xi1, #m>
+// CHECK: tile.reduce_group max %{{.*}} : tensor<8xi1, #m> -> i1
 // CHECK: tile.inside = #{{.*}}
 #m8 = #tile.axes<"m">
 func.func @guard(%rows: tensor<8xi1, #m8>, %a: index) -> i1 {
   %calm = tile.vote %rows : tensor<8xi1, #m8>
+  %some = tile.reduce_group max %rows : tensor<8xi1, #m8> -> i1
   scf.for %i = %a to %a step %a {
   } {tile.axis = "n", tile.inside = affine_map<()[s0] -> (s0)>}
   return %calm : i1

@@ -1,0 +1,24 @@
+//===- AssumedBounds.h - what kernels assume of scalars ---------*- C++ -*-===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef ATTENTILE_ASSUMEDBOUNDS_H
+#define ATTENTILE_ASSUMEDBOUNDS_H
+
+#include "mlir/IR/Value.h"
+
+namespace attentile {
+
+/// The least and the largest integer that attn.assume leaves of a scalar or
+/// size, an argument of a formula or a program; nothing where none says so. The
+/// launch checks it.
+struct AssumedBounds {
+  std::optional<int64_t> least, most;
+};
+AssumedBounds getAssumedBounds(mlir::Value value);
+
+} // namespace attentile
+
+#endif

@@ -1,0 +1,204 @@
+//===- GroupTruth.cpp - a comparison, for rows that decide together -------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GroupTruth.h"
+#include "VisibilityFormula.h"
+#include "attentile/AssumedBounds.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+
+namespace attentile {
+
+using P = arith::CmpIPredicate;
+
+//===----------------------------------------------------------------------===//
+// Values where they are needed
+//===----------------------------------------------------------------------===//
+
+Value GroupTruth::constant(int64_t value) {
+  return arith::ConstantIndexOp::create(inside, loc, value);
+}
+
+/// A copy of `value` behind copies of its operands; null where something of it
+/// cannot be computed twice.
+static Value copyTo(OpBuilder &builder, Value value, IRMapping &copies,
+                    function_ref<bool(Value)> isThere) {
+  if (isThere(value))
+    return value;
+  if (Value known = copies.lookupOrNull(value))
+    return known;
+  Operation *op = value.getDefiningOp();
+  if (!op || op->getNumRegions() != 0 || !isPure(op))
+    return {};
+  for (Value operand : op->getOperands()) {
+    Value copy = copyTo(builder, operand, copies, isThere);
+    if (!copy)
+      return {};
+    copies.map(operand, copy);
+  }
+  builder.clone(*op, copies);
+  return copies.lookup(value);
+}
+
+/// A scalar where this emits.
+Value GroupTruth::atBlock(Value value) {
+  Operation *place =
+      loop.getBody()->findAncestorOpInBlock(*inside.getInsertionPoint());
+  return copyTo(inside, value, copies, [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    return !op || loop.isDefinedOutsideOfLoop(value) ||
+           (op->getBlock() == loop.getBody() && op->isBeforeInBlock(place));
+  });
+}
+
+/// What every iteration has, before the loop.
+Value GroupTruth::beforeLoop(Value value) {
+  return copyTo(before, value, hoisted, [&](Value value) {
+    return loop.isDefinedOutsideOfLoop(value);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Ranges
+//===----------------------------------------------------------------------===//
+
+/// The index's quotient by a positive scalar, or its remainder: that of an
+/// interval which no multiple cuts, else all that there are.
+std::optional<GroupTruth::Range> GroupTruth::getDivided(Operation *op) {
+  Value divisor = stripBroadcast(op->getOperand(1));
+  auto known = getIntegerConstant(divisor);
+  bool isPositive = known ? known->isStrictlyPositive()
+                          : getAssumedBounds(divisor).least.value_or(0) > 0;
+  if (!isPositive || tile::isTile(divisor.getType()))
+    return std::nullopt;
+  std::optional<Range> x = getRange(op->getOperand(0));
+  Value by = atBlock(divisor);
+  if (!by || !x)
+    return std::nullopt;
+  Range quotient{emit<attn::FloorDivOp>(x->lo, by),
+                 emit<attn::FloorDivOp>(x->hi, by)};
+  if (isa<attn::FloorDivOp>(op))
+    return quotient;
+  Value uncut =
+      arith::CmpIOp::create(inside, loc, P::eq, quotient.lo, quotient.hi);
+  Value base = emit<arith::MulIOp>(quotient.lo, by);
+  auto either = [&](Value a, Value b) -> Value {
+    return arith::SelectOp::create(inside, loc, uncut, a, b);
+  };
+  return Range{either(emit<arith::SubIOp>(x->lo, base), constant(0)),
+               either(emit<arith::SubIOp>(x->hi, base),
+                      emit<arith::SubIOp>(by, constant(1)))};
+}
+
+/// Of the loop's axis alone: the index and what it is divided to.
+std::optional<GroupTruth::Range> GroupTruth::getColumns(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (isa_and_nonnull<attn::FloorDivOp, attn::FloorModOp>(op))
+    return getDivided(op);
+  auto index = dyn_cast_or_null<tile::IndexOp>(op);
+  if (!index || !isLoopIndex(value, loop))
+    return std::nullopt;
+  Value first = atBlock(index.getBase());
+  if (!first)
+    return std::nullopt;
+  return Range{first, emit<arith::AddIOp>(
+                          first, constant(index.getType().getDimSize(0) - 1))};
+}
+
+/// Whether what rows have is their index and scalars, so that its range is that
+/// of the index and these.
+static bool isOffset(Value value) {
+  value = stripBroadcast(value);
+  Operation *op = value.getDefiningOp();
+  return !tile::isTile(value.getType()) || isa_and_nonnull<tile::IndexOp>(op) ||
+         (isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op) &&
+          llvm::all_of(op->getOperands(), isOffset));
+}
+
+/// Of rows alone, the same in all iterations.
+std::optional<GroupTruth::Range> GroupTruth::getRows(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (isOffset(value) && !isa<tile::IndexOp>(op))
+    return combine(op);
+  Value rows = beforeLoop(value);
+  if (!rows)
+    return std::nullopt;
+  return Range{
+      tile::ReduceGroupOp::create(before, loc, attn::ReduceKind::Min, rows),
+      tile::ReduceGroupOp::create(before, loc, attn::ReduceKind::Max, rows)};
+}
+
+/// Of an operation whose range follows from those of its operands.
+std::optional<GroupTruth::Range> GroupTruth::combine(Operation *op) {
+  if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp, math::AbsIOp>(op))
+    return std::nullopt;
+  std::optional<Range> a = getRange(op->getOperand(0));
+  std::optional<Range> b =
+      a && op->getNumOperands() == 2 ? getRange(op->getOperand(1)) : a;
+  if (!a || !b)
+    return std::nullopt;
+  if (isa<arith::AddIOp>(op))
+    return Range{emit<arith::AddIOp>(a->lo, b->lo),
+                 emit<arith::AddIOp>(a->hi, b->hi)};
+  if (isa<arith::SubIOp>(op))
+    return Range{emit<arith::SubIOp>(a->lo, b->hi),
+                 emit<arith::SubIOp>(a->hi, b->lo)};
+  // |x|: from the end nearer to 0, or 0 between them, to the farther one.
+  Value zero = constant(0);
+  Value above = emit<arith::MaxSIOp>(a->lo, emit<arith::SubIOp>(zero, a->hi));
+  return Range{
+      emit<arith::MaxSIOp>(above, zero),
+      emit<arith::MaxSIOp>(emit<arith::SubIOp>(zero, a->lo), a->hi)};
+}
+
+std::optional<GroupTruth::Range> GroupTruth::getRange(Value value) {
+  value = stripBroadcast(value);
+  if (!tile::getElementType(value.getType()).isIndex())
+    return std::nullopt;
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type) {
+    Value here = atBlock(value);
+    return here ? std::optional(Range{here, here}) : std::nullopt;
+  }
+  if (type.getRank() != 1)
+    return combine(value.getDefiningOp());
+  auto axis = loop->getAttrOfType<StringAttr>("tile.axis");
+  return axis && tile::getAxisPosition(type, axis) ? getColumns(value)
+                                                   : getRows(value);
+}
+
+Value GroupTruth::getSure(arith::CmpIOp compare, bool negated) {
+  P predicate = compare.getPredicate();
+  if (predicate >= P::ult)
+    return {};
+  if (negated)
+    predicate = arith::invertPredicate(predicate);
+  std::optional<Range> a = getRange(compare.getLhs());
+  std::optional<Range> b = a ? getRange(compare.getRhs()) : std::nullopt;
+  if (!a || !b)
+    return {};
+  auto is = [&](P predicate, Value x, Value y) -> Value {
+    return arith::CmpIOp::create(inside, loc, predicate, x, y);
+  };
+  switch (predicate) {
+  case P::eq:
+    return emit<arith::AndIOp>(is(P::sle, a->hi, b->lo),
+                               is(P::sle, b->hi, a->lo));
+  case P::ne:
+    return emit<arith::OrIOp>(is(P::slt, a->hi, b->lo),
+                              is(P::slt, b->hi, a->lo));
+  case P::sgt:
+  case P::sge:
+    return is(predicate, a->lo, b->hi);
+  default:
+    return is(predicate, a->hi, b->lo);
+  }
+}
+
+} // namespace attentile

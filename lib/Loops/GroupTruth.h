@@ -1,0 +1,67 @@
+//===- GroupTruth.h - a comparison, for deciding rows -----------*- C++ -*-===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What BlockTruth asks once for a tile of rows, before the loop, is asked here
+// in the loop by each group of rows that decides together (tile.vote). Of what
+// rows have, a group keeps the least and the largest value (tile.reduce_group,
+// before the loop); the loop's index and what it is divided to are intervals:
+//
+//   |m / w - n / w| <= r      surely, where r is at least the larger of
+//                             largest m / w - n0 / w and
+//                             (n0 + 63) / w - least m / w
+//
+// Both are scalars of a warp: a few instructions for a block of pairs.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ATTENTILE_LOOPS_GROUPTRUTH_H
+#define ATTENTILE_LOOPS_GROUPTRUTH_H
+
+#include "Tile/Tile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace attentile {
+
+class GroupTruth {
+public:
+  /// Emits into a region of the loop's body, where `inside` stands.
+  GroupTruth(mlir::scf::ForOp loop, mlir::OpBuilder &inside)
+      : loop(loop), before(loop), inside(inside), loc(loop.getLoc()) {}
+
+  /// Whether a comparison surely holds, or with `negated` fails, for all of a
+  /// group's rows and the block's columns, an i1; null where that cannot be
+  /// told from scalars.
+  mlir::Value getSure(mlir::arith::CmpIOp compare, bool negated);
+
+private:
+  struct Range {
+    mlir::Value lo, hi;
+  };
+
+  std::optional<Range> getRange(mlir::Value value);
+  std::optional<Range> getColumns(mlir::Value value);
+  std::optional<Range> getDivided(mlir::Operation *op);
+  std::optional<Range> getRows(mlir::Value value);
+  std::optional<Range> combine(mlir::Operation *op);
+  mlir::Value atBlock(mlir::Value value);
+  mlir::Value beforeLoop(mlir::Value value);
+  mlir::Value constant(int64_t value);
+  template <typename Op> mlir::Value emit(mlir::Value a, mlir::Value b) {
+    return Op::create(inside, loc, a, b);
+  }
+
+  mlir::scf::ForOp loop;
+  mlir::OpBuilder before;
+  mlir::OpBuilder &inside;
+  mlir::Location loc;
+  mlir::IRMapping copies, hoisted;
+};
+
+} // namespace attentile
+
+#endif

@@ -1,0 +1,150 @@
+//===- RowPositions.cpp - positions seen from their axis's end ------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowPositions.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+
+namespace attentile {
+namespace {
+
+/// A sum of values times 1 or -1, in the order in which they were met, and a
+/// constant.
+struct Sum {
+  llvm::SmallMapVector<Value, int64_t, 8> terms;
+  int64_t constant = 0;
+
+  bool collect(Value value, int64_t sign);
+};
+
+/// Sums of more are none of positions.
+constexpr size_t kMostTerms = 8;
+
+bool Sum::collect(Value value, int64_t sign) {
+  Operation *op = value.getDefiningOp();
+  if (isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op))
+    return collect(op->getOperand(0), sign) &&
+           collect(op->getOperand(1),
+                   isa<arith::SubIOp>(op) ? -sign : sign);
+  APInt number;
+  if (matchPattern(value, m_ConstantInt(&number))) {
+    constant += sign * number.getSExtValue();
+    return true;
+  }
+  terms[value] += sign;
+  return terms.size() <= kMostTerms;
+}
+
+/// A tile's first row: a coordinate of the grid times the tile's rows.
+struct FirstRow {
+  Value extent; // of its axis
+  int64_t rows;
+};
+
+/// The coordinate that counts from the grid's start, or from its end
+/// (tile-order-programs).
+BlockArgument matchCoordinate(Value value, warp::KernelOp kernel) {
+  if (auto positive = value.getDefiningOp<arith::MaxSIOp>();
+      positive && getConstantIntValue(positive.getRhs()) == 0)
+    value = positive.getLhs();
+  auto reversed = value.getDefiningOp<arith::SubIOp>();
+  auto last = reversed ? reversed.getLhs().getDefiningOp() : nullptr;
+  auto id = dyn_cast<BlockArgument>(reversed ? reversed.getRhs() : value);
+  if (!id || id.getOwner() != &kernel.getBody().front())
+    return {};
+  if (!reversed)
+    return id;
+  Value bound = kernel.getBounds()[id.getArgNumber()];
+  bool isLast =
+      last && last->getNumOperands() == 2 && last->getOperand(0) == bound &&
+      ((isa<arith::SubIOp>(last) &&
+        getConstantIntValue(last->getOperand(1)) == 1) ||
+       (isa<arith::AddIOp>(last) &&
+        getConstantIntValue(last->getOperand(1)) == -1));
+  return isLast ? id : BlockArgument();
+}
+
+std::optional<FirstRow> matchFirstRow(Value value, warp::KernelOp kernel) {
+  auto product = value.getDefiningOp<arith::MulIOp>();
+  auto rows = product ? getConstantIntValue(product.getRhs()) : std::nullopt;
+  BlockArgument id =
+      rows ? matchCoordinate(product.getLhs(), kernel) : BlockArgument();
+  if (!id)
+    return std::nullopt;
+  auto count = kernel.getBounds()[id.getArgNumber()]
+                   .getDefiningOp<arith::CeilDivSIOp>();
+  if (!count || getConstantIntValue(count.getRhs()) != rows)
+    return std::nullopt;
+  return FirstRow{count.getLhs(), *rows};
+}
+
+/// first - extent, held to what it is at most: the range analysis sees it.
+Value emitBehindEnd(OpBuilder &b, Location loc, Value first, FirstRow row) {
+  Value behind = arith::SubIOp::create(b, loc, first, row.extent);
+  Value most = arith::ConstantIndexOp::create(b, loc, row.rows - 1);
+  return arith::MinSIOp::create(b, loc, behind, most);
+}
+
+void anchor(Operation *op, warp::KernelOp kernel) {
+  Sum sum;
+  if (!op->getResult(0).getType().isIndex() ||
+      !sum.collect(op->getResult(0), 1))
+    return;
+  for (auto [first, sign] : sum.terms) {
+    std::optional<FirstRow> row =
+        sign == 1 ? matchFirstRow(first, kernel) : std::nullopt;
+    if (!row || sum.terms.lookup(row->extent) != -1)
+      continue;
+    OpBuilder b(op);
+    Location loc = op->getLoc();
+    Value result = emitBehindEnd(b, loc, first, *row);
+    for (auto [value, times] : sum.terms) {
+      if (value == first || value == row->extent || times == 0)
+        continue;
+      Value term = value;
+      if (std::abs(times) != 1)
+        term = arith::MulIOp::create(
+            b, loc, value,
+            arith::ConstantIndexOp::create(b, loc, std::abs(times)));
+      result = times > 0
+                   ? arith::AddIOp::create(b, loc, result, term).getResult()
+                   : arith::SubIOp::create(b, loc, result, term).getResult();
+    }
+    if (sum.constant != 0)
+      result = arith::AddIOp::create(
+          b, loc, result,
+          arith::ConstantIndexOp::create(b, loc, sum.constant));
+    op->getResult(0).replaceAllUsesWith(result);
+    return;
+  }
+}
+
+} // namespace
+
+void anchorRowPositions(warp::KernelOp kernel) {
+  SmallVector<Operation *> sums;
+  kernel.getBody().walk([&](Operation *op) {
+    if (isa<arith::AddIOp, arith::SubIOp>(op))
+      sums.push_back(op);
+  });
+  // Users first: a sum is taken apart down to its terms.
+  for (Operation *op : llvm::reverse(sums)) {
+    bool isPart = llvm::all_of(op->getUsers(), [](Operation *user) {
+      return isa<arith::AddIOp, arith::SubIOp>(user);
+    });
+    if (!op->use_empty() && !isPart)
+      anchor(op, kernel);
+    if (op->use_empty())
+      op->erase();
+  }
+}
+
+} // namespace attentile
