@@ -300,7 +300,7 @@ void Narrower::narrowDivision(Operation *op) {
     Value one = arith::ConstantIntOp::create(builder, loc, 1, 32);
     isZero = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, rhs,
                                    zero);
-    rhs = arith::MaxUIOp::create(builder, loc, rhs, one);
+    rhs = arith::MaxSIOp::create(builder, loc, rhs, one);
   }
   Value &result = narrow[op->getResult(0)];
   if (isa<attn::FloorModOp>(op)) {

@@ -425,12 +425,27 @@ static void sinkConstants(tile::KernelOp kernel) {
 struct TileToLoops : impl::TileToLoopsBase<TileToLoops> {
   using TileToLoopsBase::TileToLoopsBase;
 
+  /// All rows of a tile decide together here.
+  static void reduceWholeTiles(tile::KernelOp kernel) {
+    kernel.walk([](tile::ReduceGroupOp group) {
+      OpBuilder b(group);
+      Value operand = group.getOperand();
+      SmallVector<Attribute> over(tile::getAxes(operand.getType()));
+      Value all = tile::ReduceOp::create(b, group.getLoc(), group.getType(),
+                                         group.getKind(), operand,
+                                         b.getArrayAttr(over));
+      group.replaceAllUsesWith(all);
+      group.erase();
+    });
+  }
+
   void runOnOperation() override {
     for (auto program :
          llvm::make_early_inc_range(getOperation().getOps<tile::ProgramOp>())) {
       ArgSlots slots(program);
       for (auto kernel : program.getBody().getOps<tile::KernelOp>()) {
         sinkConstants(kernel);
+        reduceWholeTiles(kernel);
         auto plan = native::KernelPlan::create(kernel, vectorBits);
         if (failed(plan) ||
             failed(native::KernelEmitter(kernel, *plan, slots, vectorBits,

@@ -56,7 +56,7 @@ tile.program @p sizes(%M, %N, %K) ins(%X: f32[M]) outs(%Y: f32[N]) {
 // CHECK-NOT: 2305843009213693952
 // CHECK: %[[EACH:.*]] = arith.divui %{{.*}}, %{{.*}} : i32
 // CHECK: %[[NONE:.*]] = arith.cmpi eq, %[[EACH]], %{{.*}} : i32
-// CHECK: %[[BY:.*]] = arith.maxui %[[EACH]], %{{.*}} : i32
+// CHECK: %[[BY:.*]] = arith.maxsi %[[EACH]], %{{.*}} : i32
 // CHECK: %[[QUOTIENT:.*]] = arith.divui %{{.*}}, %[[BY]] : i32
 // CHECK: arith.select %[[NONE]], %{{.*}}, %[[QUOTIENT]] : i32
 // CHECK-NOT: attn.floordiv
