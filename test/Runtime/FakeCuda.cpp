@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "FakeCuda.h"
+#include "FakeCudaState.h"
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -18,27 +19,6 @@
 #include <string>
 #include <sys/mman.h>
 #include <vector>
-
-namespace {
-struct Function {
-  std::string name;
-  std::vector<unsigned> parameters;
-  unsigned shared = 48 << 10;
-  int threads = 1024; // at most
-};
-struct Module {
-  std::vector<Function *> functions;
-  bool isReal = false;
-  std::string image;
-};
-struct Block {
-  size_t bytes;
-  int device;
-};
-struct Context {
-  int device;
-};
-} // namespace
 
 // One lock for all, as nothing here is fast but launches.
 static std::recursive_mutex &mutex = *new std::recursive_mutex;
