@@ -64,11 +64,8 @@ private:
                      const attn::Axes &bound);
   llvm::SmallVector<mlir::Value> roundedTerms(mlir::Value value,
                                               const attn::Axes &bound);
-  bool holds(mlir::Value root, const attn::Axes &bound,
-             llvm::function_ref<bool(mlir::Operation *)> isWanted,
-             llvm::function_ref<bool(mlir::Operation *)> stops);
-  bool holdsExponential(mlir::Value value, const attn::Axes &bound);
-  bool holdsSplitSum(mlir::Value value, const attn::Axes &bound);
+  bool holdsExponential(mlir::Value root, const attn::Axes &bound);
+  bool holdsSplitSum(mlir::Value root, const attn::Axes &bound);
   std::vector<unsigned> arrayAxesOf(const attn::Axes &of);
   std::vector<int64_t> stridesAlong(const Step &operand,
                                     llvm::ArrayRef<unsigned> along);

@@ -36,29 +36,20 @@ static bool isExponential(Operation *op) {
   return isa<SoftmaxOp, math::ExpOp, math::Exp2Op>(op);
 }
 
-/// Whether an operation of the formula, along the summed axes and not behind
-/// one that `stops`, is what is looked for.
-bool Builder::holds(Value root, const Axes &bound,
-                    llvm::function_ref<bool(Operation *)> isWanted,
-                    llvm::function_ref<bool(Operation *)> stops) {
+/// Whether a softmax or exponential along the summed axes is in the formula.
+bool Builder::holdsExponential(Value root, const Axes &bound) {
   SmallVector<Value> stack{root};
   llvm::SmallPtrSet<Value, 16> seen;
   while (!stack.empty()) {
     Value value = stack.pop_back_val();
     Operation *op = value.getDefiningOp();
-    if (!op || !seen.insert(value).second ||
-        !axes.of(value).anyCommon(bound) || stops(op))
+    if (!op || !seen.insert(value).second || !axes.of(value).anyCommon(bound))
       continue;
-    if (isWanted(op))
+    if (isExponential(op))
       return true;
     llvm::append_range(stack, valueOperands(op));
   }
   return false;
-}
-
-/// Whether a softmax or exponential along the summed axes is in the formula.
-bool Builder::holdsExponential(Value root, const Axes &bound) {
-  return holds(root, bound, isExponential, [](Operation *) { return false; });
 }
 
 /// A sum or difference of two softmaxes may be two products, each rounded.
@@ -75,19 +66,58 @@ SmallVector<Value> Builder::roundedTerms(Value value, const Axes &bound) {
   return {value};
 }
 
+static bool isProduct(Operation *op) {
+  return isa<arith::MulFOp, arith::DivFOp, math::PowFOp>(op);
+}
+
 /// Whether a sum or difference of which one side holds a softmax is in the
-/// formula, outside of any softmax.
+/// formula, outside of any softmax: a kernel may multiply its terms apart. The
+/// products between it and the root are marked, for what of an infinite factor
+/// is then inf - inf.
 bool Builder::holdsSplitSum(Value root, const Axes &bound) {
-  return holds(
-      root, bound,
-      [&](Operation *op) {
-        return isa<arith::AddFOp, arith::SubFOp>(op) &&
-               (holdsExponential(op->getOperand(0), bound) ||
-                holdsExponential(op->getOperand(1), bound));
-      },
-      [](Operation *op) {
-        return isExponential(op) || isa<ReduceOp, LogSumExpOp>(op);
+  // Operands before what is computed from them.
+  SmallVector<Operation *> inOrder;
+  SmallVector<std::pair<Operation *, bool>> stack;
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  auto visit = [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    if (op && axes.of(value).anyCommon(bound) && seen.insert(op).second)
+      stack.push_back({op, false});
+  };
+  visit(root);
+  while (!stack.empty()) {
+    auto [op, isDone] = stack.back();
+    if (isDone) {
+      inOrder.push_back(op);
+      stack.pop_back();
+      continue;
+    }
+    stack.back().second = true;
+    for (Value operand : valueOperands(op))
+      visit(operand);
+  }
+  llvm::SmallPtrSet<Operation *, 16> exponentials, splits;
+  for (Operation *op : inOrder) {
+    auto holdsAny = [&](const llvm::SmallPtrSet<Operation *, 16> &set) {
+      return llvm::any_of(valueOperands(op), [&](Value operand) {
+        return set.contains(operand.getDefiningOp());
       });
+    };
+    bool isSum =
+        isa<arith::AddFOp, arith::SubFOp>(op) && holdsAny(exponentials);
+    bool isWhole = isExponential(op) || isa<ReduceOp, LogSumExpOp>(op);
+    if (!isWhole && (isSum || holdsAny(splits))) {
+      splits.insert(op);
+      if (isProduct(op) && steps.contains(op->getResult(0))) {
+        Step &step = program.steps[steps.lookup(op->getResult(0))];
+        step.splitsFirst |= splits.contains(op->getOperand(0).getDefiningOp());
+        step.splitsSecond |= splits.contains(op->getOperand(1).getDefiningOp());
+      }
+    }
+    if (isExponential(op) || holdsAny(exponentials))
+      exponentials.insert(op);
+  }
+  return splits.contains(root.getDefiningOp());
 }
 
 Factor Builder::makeFactor(Value value, ReduceOp reduce) {
@@ -159,6 +189,8 @@ void Builder::addReduction(Operation *op) {
       return addProduct(reduce, product);
     step.op = Op::Reduce;
     step.reduce = reduce.getKind();
+    if (step.reduce == ReduceKind::Sum)
+      holdsSplitSum(reduce.getOperand(), axes.setOf(reduce.getAxes()));
   } else {
     step.op = isa<SoftmaxOp>(op) ? Op::Softmax : Op::LogSumExp;
   }

@@ -50,6 +50,18 @@ void Evaluator::mapFloats(const Step &step, Array &to, Function function) {
               }).v;
 }
 
+/// (x + y) * inf may be x * inf + y * inf, which is NaN where they have
+/// different signs; likewise (x + y) / 0, and a power of an infinite x + y.
+static Num ifSplit(const Step &step, Num a, Num b, Num result) {
+  bool isFree = false;
+  if (std::isinf(result.v) && step.op == Op::MulF)
+    isFree = (step.splitsFirst && std::isinf(b.v)) ||
+             (step.splitsSecond && std::isinf(a.v));
+  else if (std::isinf(result.v))
+    isFree = step.splitsFirst && (step.op == Op::Pow || b.v == 0);
+  return {result.v, isFree ? kInf : result.e};
+}
+
 void Evaluator::computeFloat(const Step &step, Array &to) {
   bool tainted = step.tainted;
   switch (step.op) {
@@ -62,10 +74,12 @@ void Evaluator::computeFloat(const Step &step, Array &to) {
   case Op::SubRef:
     return mapFloats(step, to, subRef);
   case Op::MulF:
-    return mapFloats(step, to,
-                     [=](Num a, Num b) { return mul(a, b, tainted); });
+    return mapFloats(step, to, [&](Num a, Num b) {
+      return ifSplit(step, a, b, mul(a, b, tainted));
+    });
   case Op::DivF:
-    return mapFloats(step, to, div);
+    return mapFloats(
+        step, to, [&](Num a, Num b) { return ifSplit(step, a, b, div(a, b)); });
   case Op::Fma:
     return mapFloats(step, to, [=](Num a, Num b, Num c) {
       return add(mul(a, b, tainted), c, tainted);
@@ -110,8 +124,9 @@ void Evaluator::computeFloat(const Step &step, Array &to) {
   case Op::Cos:
     return mapFloats(step, to, [](Num a) { return reference::cos(a); });
   case Op::Pow:
-    return mapFloats(step, to,
-                     [](Num a, Num b) { return reference::pow(a, b); });
+    return mapFloats(step, to, [&](Num a, Num b) {
+      return ifSplit(step, a, b, reference::pow(a, b));
+    });
   case Op::Floor:
     return mapFloats(step, to, [](Num a) {
       return steps(a, [](double x) { return std::floor(x); });

@@ -121,8 +121,8 @@ struct Factor {
   /// factor, or both sides of a difference of softmaxes; seen from the factor.
   /// Empty: it enters exactly.
   std::vector<std::pair<unsigned, Offsets>> roundedTerms;
-  /// Whether it is a sum with a softmax in it, whose terms a kernel may multiply
-  /// apart: of an infinite element that is inf - inf.
+  /// Whether it is a sum with a softmax in it, whose terms a kernel may
+  /// multiply apart: of an infinite element that is inf - inf.
   bool mayBeSplit = false;
   /// Strides along the product's loops.
   std::vector<int64_t> strides;
@@ -144,7 +144,10 @@ struct Step {
   bool tainted = false;            // may come from an inf or NaN in memory
   attn::Axes bound;                // by the reductions that it depends on
   bool ofStatistics = false;       // Select: of reductions along its own axes
-  unsigned lastUse = 0;            // the last step that needs it
+  // MulF, DivF, Pow: whether an operand has a sum in it whose terms a kernel
+  // may multiply apart.
+  bool splitsFirst = false, splitsSecond = false;
+  unsigned lastUse = 0; // the last step that needs it
 
   // What some operations have more:
   double number = 0; // Constant

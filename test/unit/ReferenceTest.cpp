@@ -241,6 +241,40 @@ attn.kernel @k sizes(%M, %N) indices(%m < M, %n < N)
   EXPECT_FALSE(a.isExcluded(2));
 }
 
+/// What multiplies a sum with a softmax in it may multiply its terms: of an
+/// infinite gain (x - p) * gain is infinite or NaN. An infinite x is infinite.
+TEST(Reference, InfinityTimesASumThatMayBeSplit) {
+  for (bool isProduct : {false, true}) {
+    ParsedKernel kernel(std::string(R"mlir(
+attn.kernel @k sizes(%M, %N) indices(%m < M, %n < N)
+    ins(%X: f32[M, N], %G: f32[M, N], %V: f32[N]) outs(%A: f32[M]) {
+  %x = attn.read %X[%m, %n] : tensor<?x?xf32>
+  %gain = attn.read %G[%m, %n] : tensor<?x?xf32>
+  %v = attn.read %V[%n] : tensor<?xf32>
+  %zero = arith.constant 0.0 : f32
+  %s = arith.mulf %zero, %v : f32
+  %p = attn.softmax %s over (%n) : f32
+  %d = arith.subf %x, %p : f32
+  %w = arith.mulf %d, %gain : f32
+  %term = )mlir") + (isProduct ? "arith.mulf %w, %v" : "arith.addf %w, %v") +
+                        R"mlir( : f32
+  %a = attn.reduce sum %term over (%n) : f32
+  attn.write %a to %A[%m] : f32, tensor<?xf32>
+})mlir");
+    HostTensor x = randomTensor(ElementType::F32, {3, 4}, 1);
+    HostTensor gain = randomTensor(ElementType::F32, {3, 4}, 2);
+    HostTensor v = randomTensor(ElementType::F32, {4}, 3);
+    gain.set({0, 1}, INFINITY);
+    x.set({1, 1}, INFINITY);
+    ReferenceResult result = kernel.evaluate({x, gain, v});
+    const ReferenceOutput &a = result.outputs[0];
+    EXPECT_TRUE(a.isExcluded(0));
+    EXPECT_TRUE(std::isinf(a.values[1]));
+    EXPECT_FALSE(a.isExcluded(1));
+    EXPECT_FALSE(a.isExcluded(2));
+  }
+}
+
 /// Reads outside are 0; integers divide toward minus infinity, by 0 to 0; a
 /// sum over an axis that the operand lacks multiplies by its extent.
 TEST(Reference, IntegersAndReadsOutside) {
