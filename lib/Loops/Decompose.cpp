@@ -73,6 +73,8 @@ Expr *rowFactor(Graph &graph, const Term &term, Location loc) {
 }
 
 FailureOr<std::vector<Term>> Decomposer::decompose(Expr *x) {
+  sumsOfSoftmaxes.clear();
+  findSumsOfSoftmaxes(x);
   Result terms = visit(x, /*inExponent=*/false);
   if (failed(terms))
     return failure();
@@ -87,6 +89,31 @@ bool Decomposer::isRow(const Expr *x) const {
   return !x->varies && llvm::none_of(tile::getAxes(x->type), [&](StringAttr a) {
     return llvm::is_contained(over, Attribute(a));
   });
+}
+
+/// Whether an exponential along the summed axes is in the formula.
+bool Decomposer::holdsExponential(const Expr *x) const {
+  SmallVector<const Expr *> stack{x};
+  llvm::SmallPtrSet<const Expr *, 16> seen;
+  while (!stack.empty()) {
+    const Expr *next = stack.pop_back_val();
+    if (isRow(next) || !seen.insert(next).second)
+      continue;
+    if (next->is<math::ExpOp>() || next->is<math::Exp2Op>())
+      return true;
+    llvm::append_range(stack, next->operands);
+  }
+  return false;
+}
+
+void Decomposer::findSumsOfSoftmaxes(const Expr *x) {
+  if ((!x->is<arith::AddFOp>() && !x->is<arith::SubFOp>()) ||
+      !llvm::all_of(x->operands,
+                    [&](const Expr *y) { return holdsExponential(y); }))
+    return;
+  sumsOfSoftmaxes.insert(x);
+  for (const Expr *y : x->operands)
+    findSumsOfSoftmaxes(y);
 }
 
 Decomposer::Result Decomposer::fail(Expr *x, const char *why) {
@@ -158,6 +185,8 @@ Decomposer::Result Decomposer::products(Expr *x, const Terms &a,
 }
 
 Decomposer::Result Decomposer::sum(Expr *x, bool inExponent) {
+  if (rounds && !inExponent && !sumsOfSoftmaxes.contains(x))
+    return fail(x, "its terms would be rounded, and may cancel");
   for (Expr *side : x->operands)
     if (!inExponent && isRow(side) && isHot(side))
       return fail(x, "a statistic of this loop is added, and may cancel");

@@ -19,7 +19,9 @@
 //
 // Splitting a sum is algebra, not numerics. (s - mu) * p with a statistic mu
 // of this loop would be sum(s * p) - mu * sum(p), two large numbers that
-// cancel; such a sum is refused and waits until mu is known.
+// cancel; such a sum is refused and waits until mu is known. So is p - 0.5 as a
+// factor that a product rounds to 16 bits: p and 0.5 would be rounded, not
+// their difference. Of two softmaxes it is not refused, as the language says.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ATTENTILE_LIB_LOOPS_DECOMPOSE_H
@@ -59,10 +61,13 @@ class Decomposer {
 public:
   /// `hot`: the statistics that are not known before the loop. `over`: the
   /// axes that the sum binds. `isRef(stat, a)`: whether the statistic is the
-  /// softmax reference of `a`.
+  /// softmax reference of `a`. `rounds`: whether terms are rounded to fewer
+  /// bits than f32 has.
   Decomposer(Graph &graph, const llvm::BitVector &hot, mlir::ArrayAttr over,
-             llvm::function_ref<bool(const Expr *, const Expr *)> isReferenceOf)
-      : graph(graph), hot(hot), over(over), isReferenceOf(isReferenceOf) {}
+             llvm::function_ref<bool(const Expr *, const Expr *)> isReferenceOf,
+             bool rounds)
+      : graph(graph), hot(hot), over(over), isReferenceOf(isReferenceOf),
+        rounds(rounds) {}
 
   /// The terms of `x`, at most 8. Without any: the sum is 0.
   mlir::FailureOr<std::vector<Term>> decompose(Expr *x);
@@ -77,6 +82,8 @@ private:
 
   bool isHot(const Expr *x) const { return x->statistics.anyCommon(hot); }
   bool isRow(const Expr *x) const;
+  bool holdsExponential(const Expr *x) const;
+  void findSumsOfSoftmaxes(const Expr *x);
   Result fail(Expr *x, const char *why);
 
   Result visit(Expr *x, bool inExponent);
@@ -94,6 +101,9 @@ private:
   const llvm::BitVector &hot;
   mlir::ArrayAttr over;
   llvm::function_ref<bool(const Expr *, const Expr *)> isReferenceOf;
+  bool rounds;
+  /// The factor, or sums that it is made of, whose terms are softmaxes.
+  llvm::SmallPtrSet<const Expr *, 4> sumsOfSoftmaxes;
 };
 
 /// The row value numerators / denominators * weight, or null if it is 1.

@@ -132,7 +132,9 @@ private:
 
   void joinSum(unsigned number, unsigned loop, const llvm::BitVector &hot) {
     Statistic &statistic = nest.statistics[number];
-    Decomposer decomposer(graph, hot, statistic.over, isReferenceOf);
+    Decomposer decomposer(graph, hot, statistic.over, isReferenceOf,
+                          statistic.product &&
+                              !statistic.product.getValue().isF32());
     FailureOr<std::vector<Term>> lhs = decomposer.decompose(statistic.lhs);
     FailureOr<std::vector<Term>> rhs = std::vector<Term>(1);
     if (succeeded(lhs) && statistic.rhs)

@@ -317,7 +317,8 @@ private:
       return x->is<tile::RefOp>() && maximumOf(a, sum.over) &&
              nest.statistics[*maximumOf(a, sum.over)].leaf == x->operands[0];
     };
-    Decomposer decomposer(graph, hot, sum.over, isReferenceOf);
+    Decomposer decomposer(graph, hot, sum.over, isReferenceOf,
+                          /*rounds=*/false);
     FailureOr<std::vector<Term>> lhs = decomposer.decompose(sum.lhs);
     FailureOr<std::vector<Term>> rhs = std::vector<Term>(1);
     if (succeeded(lhs) && sum.rhs)
