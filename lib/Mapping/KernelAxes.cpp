@@ -12,6 +12,9 @@ using namespace mlir;
 
 namespace attentile {
 
+/// Of what mma.m16n8 makes.
+static constexpr int64_t kBlockRows = 16;
+
 KernelAxes::KernelAxes(tile::KernelOp kernel) {
   llvm::SetVector<RankedTensorType> found;
   auto add = [&](Type type) {
@@ -51,13 +54,17 @@ StringAttr KernelAxes::findRows() const {
         return axis;
     return tile::getAxes(first.getType()).front();
   }
+  // A list's kernel may have the keys alone, and those of f32 may be 8.
   StringAttr rows;
   int64_t rank = 0;
-  for (RankedTensorType type : types)
-    if (type.getRank() > rank) {
+  for (RankedTensorType type : types) {
+    StringAttr first = tile::getAxes(type).front();
+    if (type.getRank() > rank &&
+        (type.getRank() > 1 || sizes.lookup(first) % kBlockRows == 0)) {
       rank = type.getRank();
-      rows = tile::getAxes(type).front();
+      rows = first;
     }
+  }
   return rows;
 }
 

@@ -27,7 +27,7 @@ public:
 
   /// The axis to spread over warps: the first that every product's result has,
   /// or, without products, the first axis of the first tile of most axes. Null
-  /// in a kernel of scalars.
+  /// in a kernel of scalars and of single rows too short for a block.
   mlir::StringAttr findRows() const;
 
   /// How many elements a tile has along an axis.

@@ -111,9 +111,9 @@ private:
     KernelAxes axes(kernel);
     StringAttr rows = axes.findRows();
     MLIRContext *context = &getContext();
-    if (!rows) // scalars: one warp, all of whose lanes do the same
+    if (!rows) // scalars, or one row: one warp
       rows = StringAttr::get(context, "");
-    else if (failed(checkSizes(kernel, axes, rows)))
+    if (failed(checkSizes(kernel, axes, rows)))
       return failure();
     tile::ResourcesAttr resources =
         getDialect()->getResourcesAttrHelper().getAttr(kernel);

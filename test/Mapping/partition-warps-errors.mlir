@@ -1,10 +1,10 @@
 // RUN: attentile-opt %s -split-input-file -verify-diagnostics -tile-partition-warps
 
 tile.program @kernels sizes(%M) ins(%X: f32[M]) outs(%Y: f32[M]) {
-  %c0 = arith.constant 0 : index
   // expected-error @below {{expected a tile of a multiple of 16 elements on axis 'm' for matrix instructions, got 24}}
   tile.kernel @rows grid() {
-    %m = tile.index %c0 : tensor<24xindex, #tile.axes<"m">>
+    %x = arith.constant dense<1.0> : tensor<24x8xf32, #tile.axes<"m", "n">>
+    %y = math.exp %x : tensor<24x8xf32, #tile.axes<"m", "n">>
   }
 }
 

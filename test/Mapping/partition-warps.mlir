@@ -72,6 +72,13 @@ tile.program @kernels sizes(%M) ins(%X: f32[M]) outs(%Y: f32[M]) {
     %x = arith.constant dense<1.0> : tensor<32x64xf32, #tile.axes<"n", "m">>
     %s = tile.reduce sum %x over ["m"] : tensor<32x64xf32, #tile.axes<"n", "m">> -> tensor<32xf32, #n>
   }
+  // 8 keys alone, as a list of blocks judges them, have no rows: they lie as columns do.
+  // CHECK: tile.kernel @few_keys
+  // CHECK-SAME: tile.warps = #tile.warps<rows = "">
+  tile.kernel @few_keys grid() {
+    %x = arith.constant dense<true> : tensor<8xi1, #tile.axes<"n">>
+    %any = tile.reduce any %x over ["n"] : tensor<8xi1, #tile.axes<"n">> -> i1
+  }
   // CHECK: tile.kernel @scalars
   // CHECK-SAME: tile.warps = #tile.warps<rows = "">
   tile.kernel @scalars grid() {
