@@ -73,9 +73,10 @@ llvm::Expected<GpuImage> assemble(llvm::StringRef ptx, llvm::StringRef ptxas,
                                   mlir::Location loc);
 
 /// The manifest (format 2) of a program at the warp level, with buffers
-/// allocated: everything but source, image and registers. An error if a grid,
-/// default or constraint is no expression that the runtime evaluates.
-llvm::Expected<llvm::json::Object> describeProgram(tile::ProgramOp program);
+/// allocated: everything but source, image and registers. Fails, with an error
+/// at its place, if a grid, default or constraint is no expression that the
+/// runtime evaluates.
+mlir::FailureOr<llvm::json::Object> describeProgram(tile::ProgramOp program);
 
 /// Adds to each launch the registers that ptxas gave it and the bytes that its
 /// code writes to and reads from memory for want of more.

@@ -81,9 +81,9 @@ int emitGpuCode(const CompileCommandOptions &options, Session &session,
   }
   auto program = *module.getOps<tile::ProgramOp>().begin();
   Location loc = program.getLoc();
-  llvm::Expected<json::Object> manifest = describeProgram(program);
-  if (!manifest)
-    return wrongProgram(manifest.takeError());
+  FailureOr<json::Object> manifest = describeProgram(program);
+  if (failed(manifest))
+    return exitWrongProgram;
   GpuOptions gpu;
   gpu.lineInfo = options.lineInfo;
   if (!lowerToLLVM(module, gpu))

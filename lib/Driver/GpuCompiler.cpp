@@ -121,9 +121,9 @@ llvm::Expected<CompiledKernel> compileForGpu(const CheckedKernel &kernel,
   if (!lowerToWarps(*module, forGpu))
     return failed();
   auto program = *module->getOps<tile::ProgramOp>().begin();
-  llvm::Expected<json::Object> manifest = describeProgram(program);
-  if (!manifest)
-    return manifest.takeError();
+  FailureOr<json::Object> manifest = describeProgram(program);
+  if (mlir::failed(manifest))
+    return failed();
   (*manifest)["compiler"] = ATTENTILE_VERSION;
   (*manifest)["target"] = target->name;
   Location loc = program.getLoc();

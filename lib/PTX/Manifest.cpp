@@ -31,12 +31,12 @@ public:
       : program(program),
         head(cast<attn::SignatureOpInterface>(program.getOperation())) {}
 
-  llvm::Expected<json::Object> run();
+  FailureOr<json::Object> run();
 
 private:
   tile::ProgramOp program;
   attn::SignatureOpInterface head;
-  std::string problem; ///< the first thing that is no expression
+  Operation *problem = nullptr; ///< the first thing that is no expression
 
   json::Value expression(Value value);
   json::Value expression(AffineExpr expr);
@@ -178,8 +178,8 @@ json::Value Describer::expression(Value value) {
                        expression(op->getOperand(0))};
   StringRef name = operationName(op);
   if (name.empty()) {
-    if (problem.empty())
-      problem = op->getName().getStringRef().str();
+    if (!problem)
+      problem = op;
     return nullptr;
   }
   json::Array result{name};
@@ -269,7 +269,7 @@ json::Object Describer::launchOf(warp::KernelOp kernel,
   return launch;
 }
 
-llvm::Expected<json::Object> Describer::run() {
+FailureOr<json::Object> Describer::run() {
   json::Array sizes, tensors, scalars, constraints, workspace, launches;
   llvm::DenseMap<Value, Value> defaults;
   for (auto op : head.getHeadBlock().getOps<attn::DefaultOp>())
@@ -315,10 +315,18 @@ llvm::Expected<json::Object> Describer::run() {
     if (!alternatives.contains(kernel.getName()))
       launches.push_back(launchOf(
           kernel, alternatives.lookup(kernel.getOtherwise().value_or(""))));
-  if (!problem.empty())
-    return llvm::createStringError(
-        "expected sizes and scalars that the runtime can evaluate, got '%s'",
-        problem.c_str());
+  if (problem) {
+    // The operation's name without its dialect is the language's, or near it.
+    InFlightDiagnostic error =
+        problem->emitError("expected what the runtime of a GPU can evaluate, "
+                           "got '")
+        << problem->getName().stripDialect() << "'";
+    error.attachNote() << "it has + - * / %, comparisons, where, min, max, "
+                          "clamp, sqrt, exp and log; other functions of sizes "
+                          "and scalars stand in the kernel itself, or are "
+                          "passed to it";
+    return failure();
+  }
   return json::Object{{"format", "attentile-manifest"},
                       {"version", 2},
                       {"kernel", program.getSymName()},
@@ -332,7 +340,7 @@ llvm::Expected<json::Object> Describer::run() {
 
 } // namespace
 
-llvm::Expected<llvm::json::Object> describeProgram(tile::ProgramOp program) {
+FailureOr<llvm::json::Object> describeProgram(tile::ProgramOp program) {
   return Describer(program).run();
 }
 
