@@ -117,8 +117,8 @@ FailureOr<attn::Axes> findWholeAxes(attn::KernelOp kernel,
     }
     if (extent)
       continue;
-    for (attn::ReduceOp reduction : nesting.reductions)
-      if (reduction.getProduct() &&
+    for (auto [i, reduction] : llvm::enumerate(nesting.reductions))
+      if (reduction.getProduct() && nesting.isInsideAnother(i) &&
           llvm::is_contained(reduction.getAxes(), index))
         return reduction.emitError("expected the size of axis '")
                << kernel.nameOf(index)

@@ -138,3 +138,19 @@ attn.kernel @two_meanings sizes(%M, %N) indices(%m < M, %n < N) ins(%X: f32[M, N
   %y = attn.reduce sum %p over (%n) : f32
   attn.write %y to %Y[%m] : f32, tensor<?xf32>
 }
+
+// A softmax over n under a sum over m, and a product over n that stands under
+// nothing: no size need be known for its sake.
+// CHECK-LABEL: attn.kernel @product_elsewhere
+// CHECK: attn.grid step() tile(%m) loop(%n)
+attn.kernel @product_elsewhere sizes(%M, %N) indices(%m < M, %n < N, %e < 32)
+    ins(%X: f32[M, N], %V: f32[N, 32]) outs(%A: f32[N], %O: f32[M, 32]) {
+  %x = attn.read %X[%m, %n] : tensor<?x?xf32>
+  %p = attn.softmax %x over (%n) : f32
+  %a = attn.reduce sum %p over (%m) : f32
+  attn.write %a to %A[%n] : f32, tensor<?xf32>
+  %v = attn.read %V[%n, %e] : tensor<?x32xf32>
+  %xv = arith.mulf %x, %v : f32
+  %o = attn.reduce sum %xv over (%n) product f32 : f32
+  attn.write %o to %O[%m, %e] : f32, tensor<?x32xf32>
+}
