@@ -57,7 +57,8 @@ struct Flags {
   cl::opt<bool> print{"print", cl::desc("Print the programs, run nothing")};
   cl::opt<bool> verbose{"verbose", cl::desc("A line for each program")};
   cl::opt<std::string> out{"out", cl::init("."),
-                           cl::desc("A folder for programs that failed")};
+                           cl::desc("A folder for programs that failed; made "
+                                    "where there is none")};
   cl::opt<std::string> prepare{
       "prepare", cl::desc("Write a set for attentile-run into this folder")};
   cl::opt<std::string> target{"target", cl::init("sm_90"),
@@ -202,6 +203,12 @@ bool Session::report(const Totals &totals, double seconds) const {
 }
 
 int Session::run() {
+  // Known before hours are spent: what fails is written there.
+  if (std::error_code error = llvm::sys::fs::create_directories(flags.out)) {
+    llvm::errs() << "error: expected a folder to write to, got --out '"
+                 << flags.out << "': " << error.message() << '\n';
+    return 2;
+  }
   size_t count = flags.count ? size_t(flags.count) : SIZE_MAX / 2;
   if (!flags.count && !flags.seconds)
     count = 1000;
