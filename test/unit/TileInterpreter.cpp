@@ -8,6 +8,7 @@
 #include "TileInterpreter.h"
 #include "ElementwiseInterpreter.h"
 #include "attentile/Reference.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -77,11 +78,42 @@ struct Space {
   }
 };
 
+/// Whether a condition says no more than that indices lie in their range: they
+/// are less than a size.
+bool isTail(Value condition) {
+  while (auto broadcast = condition.getDefiningOp<tile::BroadcastOp>())
+    condition = broadcast.getOperand();
+  auto compare = condition.getDefiningOp<arith::CmpIOp>();
+  if (!compare || compare.getPredicate() != arith::CmpIPredicate::slt ||
+      !compare.getLhs().getDefiningOp<tile::IndexOp>())
+    return false;
+  Value limit = compare.getRhs();
+  while (auto broadcast = limit.getDefiningOp<tile::BroadcastOp>())
+    limit = broadcast.getOperand();
+  auto size = dyn_cast<BlockArgument>(limit);
+  return size && isa<tile::ProgramOp>(size.getOwner()->getParentOp());
+}
+
+/// Whether an operation hides elements of a tile for a mask.
+bool isMask(arith::SelectOp select) {
+  auto isHidden = [](Value branch) {
+    auto constant = branch.getDefiningOp<arith::ConstantOp>();
+    auto dense = constant ? dyn_cast<SplatElementsAttr>(constant.getValue())
+                          : SplatElementsAttr();
+    return dense && isa<FloatType>(dense.getElementType()) &&
+           dense.getSplatValue<APFloat>().isInfinity() &&
+           dense.getSplatValue<APFloat>().isNegative();
+  };
+  auto type = dyn_cast<RankedTensorType>(select.getType());
+  return type && type.getRank() > 1 && !isTail(select.getCondition()) &&
+         (isHidden(select.getTrueValue()) || isHidden(select.getFalseValue()));
+}
+
 class Interpreter {
 public:
   Interpreter(std::map<std::string, HostTensor> &values, BlockCounts *counts,
-              Rounding rounding)
-      : values(values), counts(counts), rounding(rounding) {}
+              Rounding rounding, std::vector<BlockVisit> *visits)
+      : values(values), counts(counts), rounding(rounding), visits(visits) {}
 
   bool runProgram(tile::ProgramOp program) {
     attn::SignatureOpInterface head = program;
@@ -135,6 +167,9 @@ private:
           Elements result(shapeOf(index.getType())[0]);
           for (auto [i, element] : llvm::enumerate(result))
             element = env[index.getBase()][0] + double(i);
+          if (visits)
+            visit.tiles[tile::getAxes(index.getType()).front().str()] = {
+                int64_t(env[index.getBase()][0]), shapeOf(index.getType())[0]};
           return set(index.getResult(), std::move(result));
         })
         .Case([&](tile::VoteOp vote) {
@@ -148,7 +183,8 @@ private:
                      Elements(product(shapeOf(poison.getType())), any));
         })
         .Case<tile::LoadOp, tile::StoreOp, tile::BroadcastOp, tile::DotOp,
-              tile::ReduceOp>([&](auto typed) { return runTile(typed); })
+              tile::ReduceOp, tile::ReduceGroupOp>(
+            [&](auto typed) { return runTile(typed); })
         .Default([&](Operation *other) { return runElementwise(other); });
   }
 
@@ -160,10 +196,24 @@ private:
       int64_t rest = cell;
       for (size_t i = bounds.size(); i-- > 0; rest /= bounds[i])
         env[kernel.getBody().getArgument(i)] = {double(rest % bounds[i])};
+      visit = {kernel.getName().str(), "", {}, {}, false};
+      for (auto [id, name] :
+           llvm::enumerate(kernel.getIds().getAsValueRange<StringAttr>()))
+        visit.ids[name.str()] =
+            int64_t(env[kernel.getBody().getArgument(id)][0]);
       if (!runBlock(kernel.getBody().front()))
         return false;
     }
     return true;
+  }
+
+  /// After an iteration.
+  void note(scf::ForOp loop) {
+    if (loop->getParentOfType<tile::KernelOp>()->hasAttr("tile.block_list"))
+      return;
+    visit.axis = loop->getAttrOfType<StringAttr>("tile.axis").str();
+    visit.tiles[visit.axis].first = int64_t(env[tile::getBlockStart(loop)][0]);
+    visits->push_back(visit);
   }
 
   bool runLoop(scf::ForOp loop) {
@@ -184,8 +234,11 @@ private:
       env[loop.getInductionVar()] = {double(i)};
       for (auto [arg, value] : llvm::zip(loop.getRegionIterArgs(), carried))
         env[arg] = value;
+      visit.masked = false;
       if (!runBlock(*loop.getBody()))
         return false;
+      if (visits && loop->hasAttr("tile.axis"))
+        note(loop);
       for (auto [value, next] : llvm::zip(carried, loop.getYieldedValues()))
         value = env[next];
     }
@@ -297,7 +350,11 @@ private:
     return set(dot.getResult(), std::move(result));
   }
 
-  bool runTile(tile::ReduceOp reduce) {
+  bool runTile(tile::ReduceOp reduce) { return runReduction(reduce); }
+  /// Of the whole tile, as for a vote.
+  bool runTile(tile::ReduceGroupOp reduce) { return runReduction(reduce); }
+
+  template <typename OpTy> bool runReduction(OpTy reduce) {
     double inf = std::numeric_limits<double>::infinity();
     auto kind = reduce.getKind();
     using attn::ReduceKind;
@@ -327,6 +384,8 @@ private:
   }
 
   bool runElementwise(Operation *op) {
+    if (auto select = dyn_cast<arith::SelectOp>(op))
+      visit.masked |= isMask(select);
     ElementFunction function = elementFunction(op);
     if (op->getNumResults() != 1 || !function)
       return unknown(op);
@@ -363,6 +422,8 @@ private:
   std::map<std::string, HostTensor> &values;
   BlockCounts *counts;
   Rounding rounding;
+  std::vector<BlockVisit> *visits;
+  BlockVisit visit; ///< the running program's
   SmallVector<int64_t> sizes;
   DenseMap<Value, Elements> env;
   DenseMap<Value, HostTensor *> tensors;
@@ -373,8 +434,8 @@ private:
 
 bool interpret(tile::ProgramOp program,
                std::map<std::string, HostTensor> &values, BlockCounts *counts,
-               Rounding rounding) {
-  return Interpreter(values, counts, rounding).runProgram(program);
+               Rounding rounding, std::vector<BlockVisit> *visits) {
+  return Interpreter(values, counts, rounding, visits).runProgram(program);
 }
 
 } // namespace attentile::test

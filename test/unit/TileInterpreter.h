@@ -38,6 +38,19 @@ struct BlockCounts {
   int64_t fast = 0;     ///< of those, the ones that kept their references
 };
 
+/// An iteration of a loop over the tiles of an axis, in a kernel that computes
+/// (not one that lists blocks).
+struct BlockVisit {
+  std::string kernel, axis;
+  /// The program's coordinates; of every axis that has consecutive indices in
+  /// the program, the first index and how many there are.
+  std::map<std::string, int64_t> ids;
+  std::map<std::string, std::pair<int64_t, int64_t>> tiles;
+  /// Whether scores were hidden by a mask: a choice of -inf by more than "lies
+  /// in the range".
+  bool masked = false;
+};
+
 enum class Rounding {
   None,   ///< all in float64
   Single, ///< the result of each floating-point operation rounded to f32
@@ -51,7 +64,8 @@ enum class Rounding {
 bool interpret(tile::ProgramOp program,
                std::map<std::string, HostTensor> &values,
                BlockCounts *counts = nullptr,
-               Rounding rounding = Rounding::None);
+               Rounding rounding = Rounding::None,
+               std::vector<BlockVisit> *visits = nullptr);
 
 } // namespace attentile::test
 
