@@ -252,8 +252,10 @@ bool WarpEmitter::emitComparison(arith::CmpIOp comparison) {
           {Predicate::slt, Predicate::sge, Predicate::ult, Predicate::uge},
           comparison.getPredicate()))
     return false;
-  int64_t run = std::gcd(runInRegisters(comparison.getLhs()),
-                         multipleOfAll(comparison.getRhs()));
+  int64_t limit = multipleOfAll(comparison.getRhs());
+  if (limit == 0) // the right side may differ
+    return false;
+  int64_t run = std::gcd(runInRegisters(comparison.getLhs()), limit);
   if (run <= 1)
     return false;
   SmallVector<int64_t> firsts, runs;

@@ -86,6 +86,14 @@ private:
          outcome.kind == Outcome::Crashed) &&
         start(result) != start(outcome))
       return false;
+    // So is an infinity or NaN where both were finite, or the reverse.
+    auto isFinite = [](const Outcome &of) {
+      return of.message.find("nan") == std::string::npos &&
+             of.message.find("inf") == std::string::npos;
+    };
+    if (outcome.kind == Outcome::Wrong &&
+        isFinite(result) != isFinite(outcome))
+      return false;
     program = std::move(candidate);
     outcome = std::move(result);
     return true;
