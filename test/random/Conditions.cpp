@@ -155,6 +155,39 @@ ExprRef Generator::loadedComparison() {
   }
 }
 
+/// A mask of the library, by its name.
+ExprRef Generator::libraryMask() {
+  Axes all = axisM | axisN;
+  ExprRef width = chance(0.7) ? scalar("width", integerType(), ">= 1")
+                              : number(1 + random.below(24));
+  ExprRef few = chance(0.5) ? number(random.below(6)) : offset(outer);
+  switch (weighted({3, 1, 2, 1, 1.5, 1.5, 1.5, 1.5, 1, 1.5})) {
+  case 0:
+    return b("causal(m, n)", {}, all);
+  case 1:
+    return b("causal_top_left(m, n)", {}, all);
+  case 2:
+    return b("sliding_window(m, n, $)", {width}, all);
+  case 3:
+    return b("local(m, n, $, $)", {few, width}, all);
+  case 4:
+    return b("sink_window(m, n, $, $)", {width, few}, all);
+  case 5:
+    return b("prefix_lm(m, n, $)", {few}, all);
+  case 6: {
+    Axes axes = someOuter();
+    return b("document($, $)", {read(Type::Int, "doc", "i32", axes | axisM),
+                                read(Type::Int, "doc", "i32", axes | axisN)});
+  }
+  case 7:
+    return b("chunk(m, n, $)", {width}, all);
+  case 8:
+    return b("dilated(m, n, $, $)", {width, number(1 + random.below(5))}, all);
+  default:
+    return b("neighbourhood(m, n, $, $)", {width, few}, all);
+  }
+}
+
 ExprRef Generator::comparison(Axes available) {
   static const std::initializer_list<const char *> orders = {
       "($ <= $)", "($ < $)", "($ >= $)", "($ > $)", "($ == $)", "($ != $)"};
@@ -164,7 +197,7 @@ ExprRef Generator::comparison(Axes available) {
   auto inequality = [&] {
     return pick<const char *>({"($ <= $)", "($ < $)", "($ >= $)", "($ > $)"});
   };
-  switch (weighted({5, 2.5, 2, 2.5, 3, 1, 1.2, 1.2, 0.5, 0.6})) {
+  switch (weighted({5, 2.5, 2, 2.5, 3, 1, 1.2, 1.2, 0.5, 0.6, 2})) {
   case 0: // causal, windows
     return b(chance(0.7) ? "($ <= $)" : "($ > $)",
              {axis(axisN), i(chance(0.5) ? "($ + $)" : "($ - $)",
@@ -223,6 +256,8 @@ ExprRef Generator::comparison(Axes available) {
     return b(pick(orders), {integer(available, 3), integer(available, 2)});
   case 8:
     return scalar("flag", "bool");
+  case 10:
+    return libraryMask();
   default:
     return b(inequality(), {real(available, 2), realLeaf(0)});
   }

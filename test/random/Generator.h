@@ -67,7 +67,7 @@ private:
               ExprRef value);
   ExprRef score();
   ExprRef weights(ExprRef s, ExprRef visible);
-  ExprRef softmax(const char *name, ExprRef s, Axes over);
+  ExprRef softmax(const std::string &name, ExprRef s, Axes over);
   ExprRef valueRead();
   ExprRef weightedSum();
   void rowStatistic();
@@ -89,6 +89,7 @@ private:
   ExprRef condition(Axes available, int depth);
   ExprRef comparison(Axes available);
   ExprRef loadedComparison();
+  ExprRef libraryMask();
   ExprRef integer(Axes available, int depth);
   ExprRef integerLeaf(Axes available);
   ExprRef affine(Axes available);
@@ -160,6 +161,7 @@ private:
   bool grouped = false;    // keys have fewer heads
   bool isSelf = false;     // queries and keys are of one size, S
   bool sharesSize = false; // values are as wide as keys
+  std::string bytes;       // the tensors of the keys' side that have 8 bits
   ExprRef gathered;        // where keys or values are, or null: at n
   bool isIndexed = false;  // that is an element of a tensor
   std::string lastKeys;    // a tensor of keys that can be values too

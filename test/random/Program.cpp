@@ -81,6 +81,21 @@ static std::string lineOf(const Statement &statement) {
              : "let " + statement.name + " = " + value + ";";
 }
 
+/// The imports whose functions the text calls.
+static std::string importsOf(llvm::StringRef text) {
+  static const std::pair<const char *, std::vector<const char *>> files[] = {
+      {"masks.attn",
+       {"causal", "causal_top_left", "sliding_window", "local", "sink_window",
+        "prefix_lm", "document", "chunk", "dilated", "neighbourhood"}},
+      {"scores.attn", {"softcap", "alibi", "alibi_slope", "relative"}}};
+  std::string result;
+  for (const auto &[file, functions] : files)
+    if (llvm::any_of(functions,
+                     [&](const char *name) { return mentions(text, name); }))
+      result += std::string("import \"") + file + "\";\n";
+  return result;
+}
+
 std::string Program::text() const {
   // From the last statement up: what nothing below mentions is left out.
   std::vector<std::string> lines;
@@ -119,8 +134,11 @@ std::string Program::text() const {
     if (known)
       kept.push_back(constraint);
   }
-  std::string result =
-      mentions(head, "T") ? "type T = f32 | f16 | bf16;\n" : "";
+  std::string result = importsOf(used);
+  if (mentions(head, "T"))
+    result += "type T = f32 | f16 | bf16;\n";
+  if (mentions(head, "T8"))
+    result += "type T8 = i8 | f8e4m3 | f8e5m2;\n";
   result +=
       "kernel random(" + llvm::join(ins, ", ") + ")\n    -> (" + outs + ")" +
       (kept.empty() ? "" : "\n    where " + llvm::join(kept, ", ")) + "\n{\n";

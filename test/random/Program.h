@@ -84,6 +84,7 @@ struct Program {
   std::vector<Statement> statements;
   std::vector<std::string> materialized; ///< lets that go to workspace
   std::string type = "f32";              ///< what T is bound to
+  std::string byteType = "i8";           ///< what T8, of 8-bit tensors, is
   /// Sizes and scalars that are bound though they need not be.
   std::map<std::string, std::string> bound;
   Level level = Level::Native;

@@ -167,7 +167,11 @@ ExprRef Generator::rawScore() {
 /// Something to add to a score.
 ExprRef Generator::bias(Axes available) {
   Axes heads = outer & axisH;
-  switch (weighted({3, 3, 3, 2, 1})) {
+  switch (weighted({3, 3, 3, 2, 1, 1})) {
+  case 5:
+    return heads && chance(0.5)
+               ? f("alibi(m, n, alibi_slope(h))", {}, heads | axisM | axisN)
+               : f("alibi(m, n, $)", {realLeaf(outer)}, axisM | axisN);
   case 0: { // a slope for each head or for all
     ExprRef slope = heads ? read(Type::Float, "slope", "f32", heads)
                           : scalar("factor", "f32");
@@ -183,8 +187,9 @@ ExprRef Generator::bias(Axes available) {
     std::string name = heads ? "tableH" : "table";
     declare(name, heads ? "T[H, P]" : "T[P]");
     ExprRef place =
-        chance(0.7) ? i("clamp(($ - $) + (P / 2), 0, P - 1)",
-                        {axis(axisN), keyPosition()})
+        chance(0.2)   ? i("relative(m, n, P / 2)", {}, axisM | axisN)
+        : chance(0.7) ? i("clamp(($ - $) + (P / 2), 0, P - 1)",
+                          {axis(axisN), keyPosition()})
         : chance(0.5)
             ? i("($ % P)", {integer(available & (axisM | axisN), 2)})
             : i("($ - $)", {axis(axisN), axis(axisM)}); // may lie outside
@@ -207,7 +212,8 @@ ExprRef Generator::changeScore(ExprRef s) {
     ExprRef cap = chance(0.5)
                       ? scalar("cap", "f32", "= 5.0")
                       : leaf(Type::Float, pick<const char *>({"2.0", "30.0"}));
-    return f("($ * tanh($ / $))", {cap, s, cap});
+    return chance(0.5) ? f("($ * tanh($ / $))", {cap, s, cap})
+                       : f("softcap($, $)", {s, cap});
   }
   case 2:
     return chance(0.3)

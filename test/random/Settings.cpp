@@ -40,6 +40,10 @@ void Generator::chooseLayout() {
   isSelf = chance(0.25);
   sharesSize = chance(0.3);
   program.type = pick<const char *>({"f32", "f32", "f16", "bf16"});
+  if (chance(0.15)) {
+    bytes = pick<const char *>({"KV", "KV", "K", "V"});
+    program.byteType = pick<const char *>({"i8", "i8", "f8e4m3", "f8e5m2"});
+  }
   if (grouped)
     program.constraints.push_back("H % G == 0");
   if (!chance(0.1))

@@ -112,11 +112,22 @@ ExprRef Generator::readKeySide(const std::string &stem, Axes last) {
     axes |= axisN;
   }
   std::string width = sizeOf(last);
-  declare(name, "T[" + shape + width + "]");
+  bool isByte = llvm::StringRef(bytes).contains(stem);
+  declare(name, (isByte ? "T8[" : "T[") + shape + width + "]");
   if (stem == "K" && last == axisD)
     lastKeys = name;
-  return makeExpr(Type::Float, name + "[" + place + nameOf(last) + "]",
-                  std::move(operands), axes);
+  std::string element = name + "[" + place + nameOf(last) + "]";
+  if (!isByte || chance(0.1))
+    return makeExpr(Type::Float, element, std::move(operands), axes);
+  element = "f32(" + element + ")";
+  if (chance(0.6)) { // a scale for each row, of all shares or not
+    declare(name + "scale", "f32[" + shape.substr(0, shape.size() - 2) + "]");
+    element = "(" + element + " * " + name + "scale[" +
+              place.substr(0, place.size() - 2) + "])";
+    if (!operands.empty())
+      operands.push_back(operands.front());
+  }
+  return makeExpr(Type::Float, element, std::move(operands), axes);
 }
 
 ExprRef Generator::scalar(const std::string &name, const std::string &element,
@@ -193,18 +204,18 @@ ExprRef Generator::score() {
   return s;
 }
 
-ExprRef Generator::softmax(const char *name, ExprRef s, Axes over) {
-  std::string axis = "[" + nameOf(over) + "]";
-  Axes left = over == axisN ? axisM : axisN;
+ExprRef Generator::softmax(const std::string &name, ExprRef s, Axes over) {
+  std::string axis = "[" + indices(over) + "]";
+  Axes left = (axisM | axisN) & ~over;
   if (!chance(0.15))
     return makeExpr(Type::Float, name + axis + "($)", {s}, 0,
-                    name == llvm::StringRef("softmax") ? 0 : over);
+                    name == "softmax" ? 0 : over);
   ExprRef sink = chance(0.6) && (outer & axisH)
                      ? read(Type::Float, "sink", "f32", axisH)
-                 : chance(0.5) ? read(Type::Float, "sink", "f32", left)
-                               : scalar("factor", "f32");
+                 : left && chance(0.5) ? read(Type::Float, "sink", "f32", left)
+                                       : scalar("factor", "f32");
   return makeExpr(Type::Float, name + axis + "($, sink = $)", {s, sink}, 0,
-                  name == llvm::StringRef("softmax") ? 0 : over);
+                  name == "softmax" ? 0 : over);
 }
 
 /// What each key counts for each query. `visible` may be null.
@@ -213,9 +224,12 @@ ExprRef Generator::weights(ExprRef s, ExprRef visible) {
     return visible ? f("where($, $, 0.0)", {visible, p}) : p;
   };
   ExprRef p;
-  switch (weighted({12, 1.5, 1, 1, 0.8, 1, 1.2, 1.5})) {
+  switch (weighted({12, 1.5, 1, 1, 0.8, 1, 1.2, 1.5, 0.4})) {
   case 0:
     p = softmax("softmax", s, axisN);
+    break;
+  case 8: // over all pairs
+    p = softmax("softmax", s, axisM | axisN);
     break;
   case 1:
     p = hidden(f("sigmoid($)", {s}));
@@ -362,7 +376,7 @@ void Generator::columnOutput() {
   ExprRef p = probabilities[random.below(probabilities.size())];
   ExprRef s = scores[random.below(scores.size())];
   Axes columns = outer | axisN;
-  switch (weighted({3, 2, 1, 0.7, outer ? 0.7 : 0})) {
+  switch (weighted({3, 2, 1, 0.7, outer ? 0.7 : 0, outer ? 0.3 : 0})) {
   case 0:
     return output("A", columns, "f32", f("sum[m]($)", {p}, 0, axisM));
   case 1: // as in a derivative
@@ -374,6 +388,8 @@ void Generator::columnOutput() {
     return output("X", columns, "f32", f("max[m]($)", {s}, 0, axisM));
   case 3:
     return output("L", columns, "f32", softmax("logsumexp", s, axisM));
+  case 5:
+    return output("L", outer, "f32", softmax("logsumexp", s, axisM | axisN));
   default:
     return output("Z", outer, "f32",
                   f(chance(0.6) ? "sum[m, n]($)" : "max[m, n]($)", {p}, 0,

@@ -166,7 +166,7 @@ std::string bindingsOf(Source &source, const Program &program) {
     text += (text.empty() ? "" : ",") + name.str() + "=" + value;
   };
   for (const CheckedType &type : kernel->types)
-    add(type.name, program.type);
+    add(type.name, type.name == "T8" ? program.byteType : program.type);
   for (const CheckedSize &size : kernel->sizes)
     if (size.isHead || !size.standsAlone)
       // (An integer maximum over nothing is an error where that is known.)
