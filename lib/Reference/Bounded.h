@@ -87,6 +87,17 @@ inline Num subRef(Num s, Num ref) {
                 isOut(s));
 }
 
+/// The same where a loop over tiles keeps the maximum by hand, and fusion makes
+/// it anew: three roundings are granted, but it may be used for something else
+/// too, where what it loses does not cancel.
+inline Num subRunning(Num s, Num ref) {
+  Num x = sub(s, ref);
+  if (!std::isfinite(x.v))
+    return x;
+  return finish(x.v, x.e + 3 * kU * (std::fabs(s.v) + std::fabs(ref.v)),
+                isOut(x));
+}
+
 /// Whether the kernel's value may be 0 where v is not, or the reverse.
 inline bool mayBeZero(Num x) {
   return ofOperand(x) > 0 && std::fabs(x.v) <= ofOperand(x);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Builder.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
@@ -125,6 +126,26 @@ OperandRange neededBy(Operation *op) {
     if (auto product = reduce.getOperand().getDefiningOp<arith::MulFOp>())
       return product->getOperands();
   return valueOperands(op);
+}
+
+/// Whether a value is `where(mx1 == -inf, 0, mx1)` with mx1 the maximum of what
+/// a loop over tiles carries and of this tile: a softmax's reference, as it is
+/// written by hand.
+static bool isRunningReference(Value value) {
+  auto select = value.getDefiningOp<arith::SelectOp>();
+  auto test = select ? select.getCondition().getDefiningOp<arith::CmpFOp>()
+                     : arith::CmpFOp();
+  if (!test || test.getPredicate() != arith::CmpFPredicate::OEQ ||
+      test.getLhs() != select.getFalseValue() ||
+      !matchPattern(test.getRhs(), m_NegInfFloat()) ||
+      !matchPattern(select.getTrueValue(), m_AnyZeroFloat()))
+    return false;
+  Operation *maximum = select.getFalseValue().getDefiningOp();
+  return isa_and_nonnull<arith::MaximumFOp, arith::MaxNumFOp>(maximum) &&
+         llvm::any_of(maximum->getOperands(), [](Value operand) {
+           return isa<BlockArgument>(operand) &&
+                  isa<ForOp>(operand.getParentBlock()->getParentOp());
+         });
 }
 
 //===----------------------------------------------------------------------===//
@@ -312,6 +333,8 @@ unsigned Builder::add(Value root) {
         auto ref = op->getOperand(1).getDefiningOp<ReduceOp>();
         if (ref && ref.getKind() == ReduceKind::Ref)
           step.op = Op::SubRef;
+        else if (isRunningReference(op->getOperand(1)))
+          step.op = Op::SubRunning;
       }
       steps[value] = push(std::move(step), axes.of(value));
     } else {

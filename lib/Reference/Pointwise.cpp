@@ -73,6 +73,8 @@ void Evaluator::computeFloat(const Step &step, Array &to) {
                      [=](Num a, Num b) { return sub(a, b, tainted); });
   case Op::SubRef:
     return mapFloats(step, to, subRef);
+  case Op::SubRunning:
+    return mapFloats(step, to, subRunning);
   case Op::MulF:
     return mapFloats(step, to, [&](Num a, Num b) {
       return ifSplit(step, a, b, mul(a, b, tainted));

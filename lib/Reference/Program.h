@@ -40,6 +40,7 @@ enum class Op : uint8_t {
   AddF,
   SubF,
   SubRef,
+  SubRunning, // of the running maximum of a loop's step
   MulF,
   DivF,
   NegF,

@@ -10,6 +10,7 @@
 //
 //   Settings.cpp     sizes, values, strides, types, switches
 //   Statements.cpp   scores, weights, outputs: what a kernel is made of
+//   Loops.cpp        loops over tiles that are written out
 //   Scores.cpp       floats: products, biases, functions of scores
 //   Conditions.cpp   integers and bools: masks
 //
@@ -70,6 +71,10 @@ private:
   ExprRef softmax(const std::string &name, ExprRef s, Axes over);
   ExprRef valueRead();
   ExprRef weightedSum();
+  void loopOverTiles(std::vector<std::string> carried,
+                     const std::string &starts, const std::string &body,
+                     std::vector<ExprRef> operands);
+  ExprRef explicitSum();
   void rowStatistic();
   void columnOutput();
 
@@ -168,6 +173,7 @@ private:
   std::map<std::string, std::string> scalarBounds;
   std::vector<ExprRef> scores, masks, probabilities;
   unsigned outputs = 0, names = 0;
+  int64_t loopTile = 0; // of loops that are written out; 0: there is none
 };
 
 } // namespace attentile::random

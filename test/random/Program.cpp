@@ -67,6 +67,8 @@ bool mentions(llvm::StringRef text, llvm::StringRef name) {
 /// The statement without the brackets around all of its right side.
 static std::string lineOf(const Statement &statement) {
   std::string value = statement.value->text();
+  if (statement.isLoop())
+    return value;
   if (value.front() == '(') {
     int depth = 0;
     size_t end = 0;
@@ -101,7 +103,9 @@ std::string Program::text() const {
   std::vector<std::string> lines;
   std::string used;
   for (const Statement &statement : llvm::reverse(statements)) {
-    if (!statement.isOutput() && !mentions(used, statement.name))
+    auto isUsed = [&](const std::string &name) { return mentions(used, name); };
+    if (statement.isLoop() ? llvm::none_of(statement.carried, isUsed)
+                           : !statement.isOutput() && !isUsed(statement.name))
       continue;
     lines.push_back(lineOf(statement));
     used += lines.back() + "\n";

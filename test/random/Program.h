@@ -49,14 +49,18 @@ struct Expr {
 ExprRef makeExpr(Type type, std::string form, std::vector<ExprRef> operands,
                  Axes axes = 0, Axes bound = 0);
 
-/// `let NAME = value;` or `NAME[indices] = value;`.
+/// `let NAME = value;`, `NAME[indices] = value;`, or a loop over tiles as it is
+/// written.
 struct Statement {
   std::string name;
   /// Of an output: "[b, h, m, e]", and its type and shape "T[B, H, M, E]".
   std::string indices, declaration;
   ExprRef value;
+  /// Of a loop: what it carries, `name` among it.
+  std::vector<std::string> carried = {};
 
   bool isOutput() const { return !declaration.empty(); }
+  bool isLoop() const { return !carried.empty(); }
 };
 
 struct Param {

@@ -90,8 +90,10 @@ void Generator::chooseSwitches() {
   // Small tiles give small runs several blocks.
   if (chance(0.8))
     for (const char *axis : {"m", "n"})
-      switches.tileSizes.push_back(
-          axis + ("=" + std::to_string(pick<int>({8, 8, 16, 16, 24, 32, 64}))));
+      if (axis != std::string("n") || loopTile == 0)
+        switches.tileSizes.push_back(
+            axis +
+            ("=" + std::to_string(pick<int>({8, 8, 16, 16, 24, 32, 64}))));
 }
 
 /// A size for rows or keys of tiles of `tile`.

@@ -91,8 +91,7 @@ private:
       return of.message.find("nan") == std::string::npos &&
              of.message.find("inf") == std::string::npos;
     };
-    if (outcome.kind == Outcome::Wrong &&
-        isFinite(result) != isFinite(outcome))
+    if (outcome.kind == Outcome::Wrong && isFinite(result) != isFinite(outcome))
       return false;
     program = std::move(candidate);
     outcome = std::move(result);
@@ -270,7 +269,7 @@ private:
   void inlineLets() {
     for (size_t i = program.statements.size(); i-- > 0;) {
       const Statement &made = program.statements[i];
-      if (made.isOutput())
+      if (made.isOutput() || made.isLoop())
         continue;
       attempt([&](Program &p) {
         std::string name = made.name;

@@ -308,7 +308,8 @@ ExprRef Generator::weightedSum() {
           {v, read(Type::Float, "rowscale", "f32", (outer & axisB) | axisN)});
   else if (chance(0.06))
     v = f("tanh($)", {v});
-  ExprRef o = f("sum[n]($ * $)", {p, v}, 0, axisN);
+  ExprRef o =
+      chance(0.08) ? explicitSum() : f("sum[n]($ * $)", {p, v}, 0, axisN);
   Axes all = outer | axisM | axisE;
   switch (weighted({12, 1, 1, 1, 0.7, 0.7})) {
   case 0:
@@ -473,7 +474,8 @@ void Generator::writeBody() {
     output("O", outer | axisM | axisE, floatType(), weightedSum());
   if (chance(0.1))
     for (const Statement &statement : program.statements)
-      if (!statement.isOutput() && statement.value->axes && chance(0.4))
+      if (!statement.isOutput() && !statement.isLoop() &&
+          statement.value->axes && chance(0.4))
         program.materialized.push_back(statement.name);
 }
 

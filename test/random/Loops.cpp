@@ -1,0 +1,74 @@
+//===- Loops.cpp - random loops over tiles --------------------------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Generator.h"
+
+namespace attentile::random {
+
+/// The statement of a loop that carries these names. Its ends are integers of
+/// what all `operands` have, mostly the axis's.
+void Generator::loopOverTiles(std::vector<std::string> carried,
+                              const std::string &starts,
+                              const std::string &body,
+                              std::vector<ExprRef> operands) {
+  if (loopTile == 0)
+    loopTile = onWarps || !gpu.empty() ? pick<int64_t>({16, 32})
+                                       : pick<int64_t>({8, 16, 24, 64});
+  Axes common = outer | axisM;
+  for (const ExprRef &operand : operands)
+    common &= operand->axes;
+  ExprRef from = chance(0.85) ? number(0) : integer(common & outer, 1);
+  ExprRef to = leaf(Type::Int, sizeOf(axisN));
+  if (chance(0.25))
+    to = chance(0.5) ? integer(common & outer, 1)
+                     : i("min($, $)", {to, offset(common)});
+  operands.insert(operands.begin(), {from, to});
+  std::string text = "for n in tiles($ .. $, " + std::to_string(loopTile) +
+                     ") carry (" + starts + ") { " + body + " }";
+  ExprRef loop = makeExpr(Type::Float, text, std::move(operands), 0, axisN);
+  std::string name = carried.back();
+  program.statements.push_back({name, "", "", loop, std::move(carried)});
+}
+
+/// A sum of values by weights, tile by tile: the online softmax as it is
+/// written by hand, or what depends on the tiles.
+ExprRef Generator::explicitSum() {
+  ExprRef s = scores[random.below(scores.size())], v = valueRead();
+  std::string acc = fresh("acc");
+  Axes axes = (s->axes | v->axes) & ~axisN;
+  switch (weighted({5, 1, 1})) {
+  case 0: {
+    std::string mx = fresh("mx"), l = fresh("l"), top = fresh("top"),
+                at = fresh("at"), w = fresh("w"), old = fresh("old");
+    loopOverTiles({mx, l, acc}, mx + " = -inf, " + l + " = 0, " + acc + " = 0",
+                  "let " + top + " = max(" + mx + ", max[n]($)); let " + at +
+                      " = where(" + top + " == -inf, 0, " + top + "); let " +
+                      w + " = exp($ - " + at + "); let " + old + " = exp(" +
+                      mx + " - " + at + "); next (" + mx + " = " + top + ", " +
+                      l + " = " + l + " * " + old + " + sum[n](" + w + "), " +
+                      acc + " = " + acc + " * " + old + " + sum[n](" + w +
+                      " * $));",
+                  {s, s, v});
+    ExprRef sum = leaf(Type::Float, l, s->axes & ~axisN);
+    return f("($ * where($ == 0, 0, 1 / $))",
+             {leaf(Type::Float, acc, axes), sum, sum});
+  }
+  case 1: // tiles behind others count more
+    loopOverTiles({acc}, acc + " = 0",
+                  "next (" + acc + " = 0.5 * " + acc + " + sum[n]($ * $));",
+                  {softmax("softmax", s, axisN), v});
+    break;
+  default: // each tile by itself
+    loopOverTiles({acc}, acc + " = 0",
+                  "next (" + acc + " = " + acc +
+                      " + sum[n](softmax[n]($) * $));",
+                  {s, v});
+  }
+  return leaf(Type::Float, acc, axes);
+}
+
+} // namespace attentile::random
