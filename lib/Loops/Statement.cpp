@@ -134,11 +134,13 @@ void sliceStatement(Statement &statement, attn::KernelOp kernel,
   written &= left;
   if (written.none())
     return;
-  // The value itself may be such a loop: Y[m] = sum[n](x[n, m] * max[m](z)).
-  // Then it is the axis's other use that goes to workspace.
+  // The value itself may be such a loop: Y[m] = sum[n](x[n, m] * max[m](z)), or
+  // what a loop over tiles of n leaves. Then it is the axis's other use that
+  // goes to workspace.
   attn::Axes both = none;
   auto reduction = statement.value.getDefiningOp<attn::ReduceOp>();
-  if (reduction && axes.setOf(reduction.getAxes()).reset(whole).any()) {
+  if (statement.value.getDefiningOp<attn::ForOp>() ||
+      (reduction && axes.setOf(reduction.getAxes()).reset(whole).any())) {
     both = written;
     both &= axes.of(statement.value);
     written.reset(both);

@@ -60,7 +60,8 @@ ExprRef Generator::explicitSum() {
   case 1: // tiles behind others count more
     loopOverTiles({acc}, acc + " = 0",
                   "next (" + acc + " = 0.5 * " + acc + " + sum[n]($ * $));",
-                  {softmax("softmax", s, axisN), v});
+                  {probabilities[random.below(probabilities.size())], v});
+    axes |= program.statements.back().value->axes;
     break;
   default: // each tile by itself
     loopOverTiles({acc}, acc + " = 0",

@@ -127,9 +127,9 @@ void Generator::chooseRuns() {
   };
   auto width = [&] {
     int64_t small = pick<int64_t>({1, 2, 3, 4, 5, 7, 8, 8, 12, 16, 16, 16});
-    return onWarps || chance(0.7)
-               ? small
-               : pick<int64_t>({20, 24, 32, 33, 40, 64, 64, 72});
+    return onWarps || chance(0.7) ? small
+                                  : pick<int64_t>({20, 24, 32, 33, 40, 64, 64,
+                                                   72, 80, 96, 128, 136});
   };
   int64_t D = width(), E = width(), R = 1 + random.below(12);
   // Of all runs: an output's axis that no score has must be known.
