@@ -76,11 +76,11 @@ def compile_all(arguments):
 
 
 def make_case(folder, number, d):
-    import measure
+    import cases
 
     import attentile
     loaded = attentile.load(folder / f"{stem(number, d)}.json").prepare()
-    return measure.Case(cells.Kernel(cells.CAUSAL, d), 1, HEADS, LENGTH, loaded)
+    return cases.Case(cells.Kernel(cells.CAUSAL, d), 1, HEADS, LENGTH, loaded)
 
 
 def launch(folder):

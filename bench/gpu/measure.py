@@ -1,4 +1,4 @@
-"""Checking and timing on the GPU, with PyTorch."""
+"""Checking and timing on the GPU, with PyTorch, of the inputs in cases.py."""
 import statistics
 import sys
 
@@ -8,6 +8,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 import attentile
 import cells
+from cases import Case
 
 
 def machine():
@@ -16,64 +17,16 @@ def machine():
             "cuda": torch.version.cuda, "cudnn": torch.backends.cudnn.version()}
 
 
-class Case:
-    """Inputs of one kernel at one length, and the same for PyTorch."""
-
-    def __init__(self, kernel, b, h, s, loaded, seed=0):
-        d = kernel.head_size
-        generator = torch.Generator("cuda").manual_seed(seed)
-
-        def draw(*sizes):
-            return torch.randn(*sizes, generator=generator, device="cuda", dtype=torch.float32).bfloat16()
-        self.kind, self.loaded, self.s = kernel.example, loaded, s
-        self.q, self.k, self.v = (draw(b, h, s, d) for _ in range(3))
-        self.inputs, self.scalars = [self.q, self.k, self.v], {}
-        if self.kind == "03-sliding-window":
-            self.scalars["window"] = cells.WINDOW
-        elif self.kind == "04-alibi":
-            self.inputs.append(2.0 ** -(8 * torch.arange(1, h + 1, device="cuda", dtype=torch.float32) / h))
-        elif self.kind == "05-soft-cap":
-            self.scalars["cap"] = 30.0
-        elif self.kind == cells.BIAS:
-            self.inputs.append(draw(h, 129))
-        shapes = {"O": (torch.bfloat16, (b, h, s, d)), "L": (torch.float32, (b, h, s))}
-        # NaN everywhere: what a kernel does not write is seen.
-        self.out = [torch.full(shapes[t["name"]][1], float("nan"), dtype=shapes[t["name"]][0], device="cuda")
-                    for t in loaded.outputs]
-        # Allocated once: the stream's own allocator gives memory back at each wait.
-        size = loaded.workspace_bytes(*self.inputs, out=self.out, **self.scalars)
-        self.workspace = torch.empty(size, dtype=torch.int8, device="cuda") if size else None
-
-    def ours(self, **other):
-        self.loaded(*self.inputs, out=self.out, workspace=self.workspace, **(self.scalars | other))
-
-    def peer(self, backend):
-        with sdpa_kernel(backend):
-            return scaled_dot_product_attention(self.q, self.k, self.v, is_causal=self.kind == cells.CAUSAL)
-
-    def reference(self, b, h, rows):
-        """The formula in float64 for some rows of one head: (O, logsumexp)."""
-        q, k, v = self.q[b, h, rows].double(), self.k[b, h].double(), self.v[b, h].double()
-        d, n = q.shape[-1], torch.arange(self.s, device="cuda")
-        scores = (q @ k.T) * torch.tensor(d, dtype=torch.float64).rsqrt().item()
-        distance = n[None, :] - rows[:, None]
-        if self.kind == "04-alibi":
-            scores += self.inputs[3][h].double() * distance
-        elif self.kind == "05-soft-cap":
-            scores = 30 * torch.tanh(scores / 30)
-        elif self.kind == cells.BIAS:
-            scores += self.inputs[3][h].double()[(distance + 64).clamp(0, 128)]
-        if self.kind not in (cells.PLAIN, cells.BIAS):
-            scores = scores.masked_fill(distance > 0, float("-inf"))
-        if self.kind == "03-sliding-window":
-            scores = scores.masked_fill(distance <= -cells.WINDOW, float("-inf"))
-        return torch.softmax(scores, -1) @ v, torch.logsumexp(scores, -1)
+def peer(case, backend):
+    """What PyTorch computes of the same."""
+    with sdpa_kernel(backend):
+        return scaled_dot_product_attention(case.q, case.k, case.v, is_causal=case.kind == cells.CAUSAL)
 
 
-def check(case, **scalars):
+def check(case):
     """The largest errors of O (relative to the norm of its rows) and of L over
     some heads and rows, the first and last among them."""
-    case.ours(**scalars)
+    case.ours(**case.checked_with)
     torch.cuda.synchronize()
     if any(bool(x.isnan().any()) for x in case.out):
         return float("nan"), float("nan")
@@ -90,13 +43,13 @@ def check(case, **scalars):
 
 
 def check_all(folder, kernels):
-    """Every kernel at an even and an odd length; how many are wrong. The
+    """Every kernel at a length that tiles divide and an odd one; how many are wrong. The
     bounds here are coarse (bf16's unit, twice): `attentile-run` has exact ones."""
     wrong = 0
     for kernel in kernels:
         loaded = attentile.load(folder / f"{kernel.stem}.json")
         for s in (1024, 777):
-            error, error_l = check(Case(kernel, 2, 3, s, loaded, seed=s))
+            error, error_l = check(Case(kernel, 2, 3, s, loaded))
             ok = error < 2 ** -7 and error_l < 1e-4
             wrong += not ok
             print(f"{'right' if ok else 'WRONG'}  {kernel.stem:24} s={s:5}  relative error {error:.2e}, "
@@ -162,8 +115,8 @@ def time_all(folder, kernels, rounds):
             case = Case(kernel, b, h, s, loaded)
             functions = {"ours": case.ours}
             if plain:
-                functions["fa2"] = lambda: case.peer(SDPBackend.FLASH_ATTENTION)
-                functions["cudnn"] = lambda: case.peer(SDPBackend.CUDNN_ATTENTION)
+                functions["fa2"] = lambda: peer(case, SDPBackend.FLASH_ATTENTION)
+                functions["cudnn"] = lambda: peer(case, SDPBackend.CUDNN_ATTENTION)
             times = time_together(functions, rounds)
             work = cells.flops(kernel.example, b, h, s, d)
             rows.append({"kernel": kernel.example, "d": d, "s": s, "b": b, "h": h, "ms": times} |

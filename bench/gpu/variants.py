@@ -70,7 +70,7 @@ def run(arguments):
     chosen = [k for k in kernels() if k.example == cells.PLAIN or arguments.only in k.stem]
     machine = measure.machine()
     print(json.dumps(machine))
-    wrong = variant_cases.check_all(arguments.kernels, chosen)
+    wrong = measure.check_all(arguments.kernels, chosen)
     if wrong:
         print(f"{wrong} kernels are wrong: nothing is timed")
         return 1
