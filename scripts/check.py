@@ -132,7 +132,7 @@ def passes(seed):
 
 
 def fuzz(seconds):
-    """Runs each fuzzer from the corpus of all examples, under ASan and UBSan."""
+    """Runs each fuzzer from the corpus of all examples, under ASan and UBSan; one on each core."""
     heading(f"fuzzers, {seconds} s each")
     if not build("sanitize", "attentile-fuzzers"):
         count(False, "the build of the fuzzers")
@@ -141,23 +141,27 @@ def fuzz(seconds):
     fuzzers = sorted(p for p in folder.glob("fuzz-*") if os.access(p, os.X_OK) and p.is_file())
     if not fuzzers:
         count(False, "expected fuzzers, got none")
-    for fuzzer in fuzzers:
+
+    def run_one(fuzzer):
         work = folder / (fuzzer.name + ".corpus")
         work.mkdir(exist_ok=True)
-        log = folder / (fuzzer.name + ".log")
         print(f"{fuzzer.name}: {seconds} s ...", flush=True)
-        with open(log, "w") as out:
-            ok = run(fuzzer, work, ROOT / "examples", ROOT / "test" / "fuzz" / "corpus",
-                     f"-dict={ROOT / 'test' / 'fuzz' / 'attn.dict'}", "-entropic=0",
-                     f"-max_total_time={seconds}", "-timeout=10", "-rss_limit_mb=4096", "-max_len=1280",
-                     "-print_final_stats=1", f"-artifact_prefix={folder}/",
-                     stdout=out, stderr=subprocess.STDOUT, env=SANITIZED)
-        lines = log.read_text(errors="replace").splitlines()
-        stats = {l.split()[0]: l.split()[-1] for l in lines if l.startswith("stat::")}
-        print(f"{fuzzer.name}: {stats.get('stat::number_of_executed_units:', '?')} runs, "
-              f"{stats.get('stat::average_exec_per_sec:', '?')} a second", flush=True)
-        if not count(ok, f"{fuzzer.name}, see {log.relative_to(ROOT)}"):
-            print("\n".join(lines[-30:]))
+        with open(folder / (fuzzer.name + ".log"), "w") as out:
+            return run(fuzzer, work, ROOT / "examples", ROOT / "test" / "fuzz" / "corpus",
+                       f"-dict={ROOT / 'test' / 'fuzz' / 'attn.dict'}", "-entropic=0",
+                       f"-max_total_time={seconds}", "-timeout=10", "-rss_limit_mb=4096", "-max_len=1280",
+                       "-print_final_stats=1", f"-artifact_prefix={folder}/{fuzzer.name}-",
+                       stdout=out, stderr=subprocess.STDOUT, env=SANITIZED)
+
+    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        for fuzzer, ok in zip(fuzzers, pool.map(run_one, fuzzers)):
+            log = folder / (fuzzer.name + ".log")
+            lines = log.read_text(errors="replace").splitlines()
+            stats = {l.split()[0]: l.split()[-1] for l in lines if l.startswith("stat::")}
+            print(f"{fuzzer.name}: {stats.get('stat::number_of_executed_units:', '?')} runs, "
+                  f"{stats.get('stat::average_exec_per_sec:', '?')} a second", flush=True)
+            if not count(ok, f"{fuzzer.name}, see {log.relative_to(ROOT)}"):
+                print("\n".join(lines[-30:]))
 
 
 def every_size():
