@@ -19,7 +19,7 @@ namespace {
 /// A program as machine code.
 class NativeKernel : public RunnableKernel {
 public:
-  NativeKernel(std::unique_ptr<NativeProgram> program, unsigned threads)
+  NativeKernel(std::shared_ptr<NativeProgram> program, unsigned threads)
       : program(std::move(program)), threads(threads) {}
 
   llvm::Error run(llvm::ArrayRef<HostTensor> ins,
@@ -33,7 +33,7 @@ public:
   }
 
 private:
-  std::unique_ptr<NativeProgram> program;
+  std::shared_ptr<NativeProgram> program;
   unsigned threads;
 };
 
@@ -86,6 +86,35 @@ std::vector<std::string> PipelineRunner::passes() const {
   return result;
 }
 
+/// All of a module but where it comes from.
+static std::string textOf(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module.print(os, OpPrintingFlags().printGenericOpForm().assumeVerified());
+  return text;
+}
+
+llvm::Expected<std::shared_ptr<NativeProgram>>
+PipelineRunner::compileTiles(ModuleOp module, llvm::StringRef pass) {
+  if (pass != lastPass) {
+    ofPassBefore = std::move(ofLastPass);
+    ofLastPass.clear();
+    lastPass = pass.str();
+  }
+  std::string text = textOf(module);
+  std::shared_ptr<NativeProgram> &program = ofLastPass[text];
+  if (!program)
+    program = ofPassBefore[text];
+  if (!program) {
+    llvm::Expected<std::unique_ptr<NativeProgram>> compiled =
+        NativeProgram::compile(module, target, {}, configure);
+    if (!compiled)
+      return compiled.takeError();
+    program = std::move(*compiled);
+  }
+  return program;
+}
+
 llvm::Expected<std::unique_ptr<RunnableKernel>>
 PipelineRunner::compile(const CheckedKernel &kernel, llvm::StringRef pass) {
   auto context =
@@ -104,8 +133,8 @@ PipelineRunner::compile(const CheckedKernel &kernel, llvm::StringRef pass) {
   buildTilePipeline(pm, pass.empty() ? options : options.upTo(pass));
   if (failed(pm.run(*module)))
     return llvm::createStringError("the passes failed");
-  llvm::Expected<std::unique_ptr<NativeProgram>> program =
-      NativeProgram::compile(*module, target, {}, configure);
+  llvm::Expected<std::shared_ptr<NativeProgram>> program =
+      compileTiles(*module, pass);
   if (!program)
     return program.takeError();
   return std::make_unique<NativeKernel>(std::move(*program), threads);
