@@ -158,12 +158,24 @@ static std::string joinKernels(ArrayRef<std::string> parts) {
   return head + kernels;
 }
 
-/// A module for each kernel of one, with the declarations of all.
+static size_t sizeOf(mlir::LLVM::LLVMFuncOp kernel) {
+  size_t operations = 0;
+  kernel.walk([&](mlir::Operation *) { ++operations; });
+  return operations;
+}
+
+/// A module for each kernel of one, with the declarations of all. The longest
+/// come first, here as in the PTX that ptxas shares out among threads: begun
+/// last they would leave the other threads idle.
 static SmallVector<mlir::OwningOpRef<mlir::ModuleOp>>
 splitKernels(mlir::ModuleOp module) {
+  SmallVector<std::pair<size_t, mlir::LLVM::LLVMFuncOp>> kernels;
+  for (auto kernel : module.getOps<mlir::LLVM::LLVMFuncOp>())
+    kernels.push_back({sizeOf(kernel), kernel});
+  stable_sort(kernels,
+              [](const auto &a, const auto &b) { return a.first > b.first; });
   SmallVector<mlir::OwningOpRef<mlir::ModuleOp>> parts;
-  for (auto kernel :
-       make_early_inc_range(module.getOps<mlir::LLVM::LLVMFuncOp>())) {
+  for (auto [operations, kernel] : kernels) {
     parts.push_back(mlir::ModuleOp::create(module.getLoc()));
     mlir::Block *body = parts.back()->getBody();
     for (auto global : module.getOps<mlir::LLVM::GlobalOp>())
