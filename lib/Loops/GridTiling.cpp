@@ -54,6 +54,17 @@ private:
   /// Depth and axes of a loop; the axes in the order of their declaration.
   using LoopPlace = std::pair<unsigned, SmallVector<BlockArgument>>;
 
+  /// Refuses `op` for the first axis of `strange`, where there is one, which
+  /// the message ends in.
+  WalkResult refuse(Operation *op, const attn::Axes &strange,
+                    const Twine &message) {
+    for (BlockArgument axis : axes.indicesOf(strange)) {
+      op->emitError(message) << " '" << kernel.nameOf(axis) << "'";
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  }
+
   /// Every axis must be one of the grid; what a loop reduces may not depend on
   /// a loop.
   LogicalResult checkAxes() {
@@ -62,11 +73,8 @@ private:
     reducible |= axes.setOf(grid.getWhole());
     WalkResult result = grid->walk<WalkOrder::PreOrder>([&](Operation *op) {
       attn::Axes strange = axes.ofAny(op->getOperands()).reset(known);
-      for (BlockArgument axis : axes.indicesOf(strange)) {
-        op->emitError("expected an axis of the grid, got '")
-            << kernel.nameOf(axis) << "'";
-        return WalkResult::interrupt();
-      }
+      if (strange.any())
+        return refuse(op, strange, "expected an axis of the grid, got");
       if (auto loop = dyn_cast<attn::ForOp>(op))
         return checkLoop(loop);
       if (auto reduction = dyn_cast<attn::ReduceOp>(op))
@@ -81,55 +89,46 @@ private:
     attn::Axes bound = axes.setOf(reduction.getAxes());
     attn::Axes inLoop = bound;
     inLoop &= loopAxes;
-    for (BlockArgument axis : axes.indicesOf(bound.reset(reducible))) {
-      reduction.emitError("expected to reduce over loop and whole axes of the "
-                          "grid, got '")
-          << kernel.nameOf(axis) << "'";
-      return WalkResult::interrupt();
+    bound.reset(reducible);
+    if (bound.any())
+      return refuse(reduction, bound,
+                    "expected to reduce over loop and whole axes of the grid, "
+                    "got");
+    if (auto loop = dyn_cast<attn::ForOp>(reduction->getParentOp())) {
+      attn::Axes others = inLoop;
+      others.reset(axes.setOf(loop.getAxis()));
+      // [L5.8]
+      if (others.any())
+        return refuse(
+            reduction, others,
+            "expected a reduction within a loop over '" +
+                kernel.nameOf(cast<BlockArgument>(loop.getAxis())) +
+                "' to be over that axis or one that stands whole in the tile, "
+                "got");
     }
-    if (auto loop = dyn_cast<attn::ForOp>(reduction->getParentOp()))
-      for (BlockArgument axis : axes.indicesOf(inLoop))
-        if (axis != loop.getAxis()) {
-          // [L5.8]
-          reduction.emitError("expected a reduction within a loop over '")
-              << kernel.nameOf(cast<BlockArgument>(loop.getAxis()))
-              << "' to be over that axis or one that stands whole in the tile, "
-                 "got '"
-              << kernel.nameOf(axis) << "'";
-          return WalkResult::interrupt();
-        }
+    if (inLoop.none())
+      return WalkResult::advance();
     attn::Axes free = axes.of(reduction);
     free &= loopAxes;
-    if (inLoop.any())
-      for (BlockArgument axis : axes.indicesOf(free)) {
-        reduction.emitError("expected the result of a loop not to depend on "
-                            "the loop axis '")
-            << kernel.nameOf(axis) << "'";
-        return WalkResult::interrupt();
-      }
-    return WalkResult::advance();
+    return refuse(reduction, free,
+                  "expected the result of a loop not to depend on the loop "
+                  "axis");
   }
 
   WalkResult checkLoop(attn::ForOp loop) {
     attn::Axes free = axes.ofAny(loop.getResults());
     free &= loopAxes;
-    for (BlockArgument axis : axes.indicesOf(free)) {
-      loop.emitError("expected what a loop over tiles carries not to depend on "
-                     "the loop axis '")
-          << kernel.nameOf(axis) << "'";
-      return WalkResult::interrupt();
-    }
+    if (free.any())
+      return refuse(loop, free,
+                    "expected what a loop over tiles carries not to depend on "
+                    "the loop axis");
     attn::Axes bounds = axes.of(loop.getLower());
     bounds |= axes.of(loop.getUpper());
     bounds.reset(axes.setOf(grid.getStep()));
-    for (BlockArgument axis : axes.indicesOf(bounds)) {
-      // [L5.9]
-      loop.emitError("expected a loop's bounds to be the same for a whole "
-                     "tile, got some that depend on '")
-          << kernel.nameOf(axis) << "'";
-      return WalkResult::interrupt();
-    }
-    return WalkResult::advance();
+    // [L5.9]
+    return refuse(loop, bounds,
+                  "expected a loop's bounds to be the same for a whole tile, "
+                  "got some that depend on");
   }
 
   void bindAxis(Value axis, Value base, TileScope &scope) {

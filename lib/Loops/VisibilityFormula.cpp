@@ -365,37 +365,38 @@ Formula VisibilityAnalysis::getVanishing(Value term) {
 // Mask conditions
 //===----------------------------------------------------------------------===//
 
-/// The conditions that must hold or fail for `condition` to be `visible`, as
-/// far as it is a conjunction.
-void VisibilityAnalysis::collectForced(Value condition, bool visible,
-                                       SmallVectorImpl<MaskCondition> &out) {
-  condition = stripBroadcast(condition);
+void forEachForced(Value condition, bool visible, bool strips,
+                   llvm::function_ref<void(MaskCondition)> visit) {
+  if (strips)
+    condition = stripBroadcast(condition);
   Operation *op = condition.getDefiningOp();
   if (visible ? isa_and_nonnull<arith::AndIOp>(op)
               : isa_and_nonnull<arith::OrIOp>(op)) {
-    collectForced(op->getOperand(0), visible, out);
-    collectForced(op->getOperand(1), visible, out);
+    for (Value part : op->getOperands())
+      forEachForced(part, visible, strips, visit);
     return;
   }
   if (isa_and_nonnull<arith::XOrIOp>(op)) {
     for (unsigned i : {0u, 1u})
       if (auto constant = getIntegerConstant(op->getOperand(i)))
-        return collectForced(op->getOperand(1 - i),
-                             visible == constant->isZero(), out);
+        return forEachForced(op->getOperand(1 - i),
+                             visible == constant->isZero(), strips, visit);
   }
-  auto compare = dyn_cast_or_null<arith::CmpIOp>(op);
-  if (getIntegerConstant(condition) || (compare && matchTail(compare, tail)) ||
-      !isMadeOfIntegers(condition))
-    return;
-  if (llvm::none_of(out, [&](const MaskCondition &known) {
-        return known.value == condition && known.visible == visible;
-      }))
-    out.push_back({condition, visible});
+  visit({condition, visible});
 }
 
 SmallVector<MaskCondition>
 VisibilityAnalysis::getMaskConditions(scf::ForOp loop) {
   SmallVector<MaskCondition> conditions;
+  auto add = [&](MaskCondition part) {
+    auto compare = part.value.getDefiningOp<arith::CmpIOp>();
+    bool isKnown = llvm::any_of(conditions, [&](const MaskCondition &known) {
+      return known.value == part.value && known.visible == part.visible;
+    });
+    if (!isKnown && !getIntegerConstant(part.value) &&
+        !(compare && matchTail(compare, tail)) && isMadeOfIntegers(part.value))
+      conditions.push_back(part);
+  };
   loop.getBody()->walk([&](arith::SelectOp select) {
     if (!isa<FloatType>(tile::getElementType(select.getType())))
       return;
@@ -407,7 +408,8 @@ VisibilityAnalysis::getMaskConditions(scf::ForOp loop) {
       bool hidesTrue = (a.*neutral)->isTrue(),
            hidesFalse = (b.*neutral)->isTrue();
       if (hidesTrue != hidesFalse)
-        return collectForced(select.getCondition(), hidesFalse, conditions);
+        return forEachForced(select.getCondition(), hidesFalse,
+                             /*strips=*/true, add);
       if (hidesTrue)
         return;
     }

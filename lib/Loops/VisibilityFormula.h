@@ -44,6 +44,12 @@ struct MaskCondition {
   bool visible;
 };
 
+/// Calls `visit` with the conditions that must hold or fail for `condition` to
+/// be `visible`, as far as it is a conjunction; with `strips` those that are
+/// broadcast are seen through.
+void forEachForced(mlir::Value condition, bool visible, bool strips,
+                   llvm::function_ref<void(MaskCondition)> visit);
+
 /// The formulas of one program's loops. The IR must not change meanwhile.
 class VisibilityAnalysis {
 public:
@@ -95,8 +101,6 @@ private:
                      mlir::Value init);
   Formula getVanishing(mlir::Value contribution);
   FloatFacts getCarried(mlir::scf::ForOp loop, unsigned number);
-  void collectForced(mlir::Value condition, bool visible,
-                     llvm::SmallVectorImpl<MaskCondition> &out);
 
   Formulas &formulas;
   bool tail;

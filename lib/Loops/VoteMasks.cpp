@@ -42,25 +42,6 @@ using P = arith::CmpIPredicate;
 /// has several bounds, whose comparisons take more.
 constexpr int64_t kMostRegisters = 255;
 
-/// A part of a conjunction: `value` as it is, or negated.
-struct Conjunct {
-  Value value;
-  bool negated;
-};
-
-/// The parts of `condition`, all of which must hold (for it to fail, if
-/// `negated`).
-void collect(Value condition, bool negated, SmallVectorImpl<Conjunct> &out) {
-  Operation *op = condition.getDefiningOp();
-  if (negated ? isa_and_nonnull<arith::OrIOp>(op)
-              : isa_and_nonnull<arith::AndIOp>(op)) {
-    collect(op->getOperand(0), negated, out);
-    collect(op->getOperand(1), negated, out);
-    return;
-  }
-  out.push_back({condition, negated});
-}
-
 /// A comparison of the loop's index with a limit that a row has, or all rows.
 struct Bound {
   tile::IndexOp index;
@@ -68,13 +49,13 @@ struct Bound {
   P predicate;
 };
 
-std::optional<Bound> matchBound(Conjunct part, scf::ForOp loop) {
+std::optional<Bound> matchBound(MaskCondition part, scf::ForOp loop) {
   auto compare = stripBroadcast(part.value).getDefiningOp<arith::CmpIOp>();
   if (!compare || compare.getPredicate() == P::eq ||
       compare.getPredicate() == P::ne || compare.getPredicate() >= P::ult)
     return std::nullopt;
   P predicate = compare.getPredicate();
-  if (part.negated)
+  if (!part.visible)
     predicate = arith::invertPredicate(predicate);
   Value index = stripBroadcast(compare.getLhs());
   Value limit = stripBroadcast(compare.getRhs());
@@ -113,7 +94,7 @@ Value emitVote(OpBuilder &b, Location loc, Bound bound) {
 }
 
 /// Whether a part compares something of rows with something of columns.
-bool comparesPairs(Conjunct part) {
+bool comparesPairs(MaskCondition part) {
   Value value = stripBroadcast(part.value);
   auto type = dyn_cast<RankedTensorType>(value.getType());
   return value.getDefiningOp<arith::CmpIOp>() && type && type.getRank() == 2;
@@ -121,11 +102,11 @@ bool comparesPairs(Conjunct part) {
 
 /// Likewise of another comparison of what rows and columns have, such as the
 /// rows of their pixels; null where scalars do not tell.
-Value emitVote(OpBuilder &b, Conjunct part, scf::ForOp loop) {
+Value emitVote(OpBuilder &b, MaskCondition part, scf::ForOp loop) {
   if (!comparesPairs(part))
     return {};
   auto compare = stripBroadcast(part.value).getDefiningOp<arith::CmpIOp>();
-  return GroupTruth(loop, b).getSure(compare, part.negated);
+  return GroupTruth(loop, b).getSure(compare, !part.visible);
 }
 
 /// The comparison again, where the branch needs it, with what is made of pairs.
@@ -142,33 +123,35 @@ Value cloneBound(OpBuilder &b, Value value) {
 }
 
 /// `select` by its parts: what is no bound at once, then each bound.
-void split(arith::SelectOp select, ArrayRef<Conjunct> parts, bool hidesTrue,
-           scf::ForOp loop) {
+void split(arith::SelectOp select, ArrayRef<MaskCondition> parts,
+           bool hidesTrue, scf::ForOp loop) {
   OpBuilder b(select);
   Location loc = select.getLoc();
   Value visible = hidesTrue ? select.getFalseValue() : select.getTrueValue();
   Value hidden = hidesTrue ? select.getTrueValue() : select.getFalseValue();
-  auto apply = [&](OpBuilder &b, Conjunct part, Value value) -> Value {
-    return part.negated
-               ? arith::SelectOp::create(b, loc, part.value, hidden, value)
-               : arith::SelectOp::create(b, loc, part.value, value, hidden);
+  auto apply = [&](OpBuilder &b, MaskCondition part, Value value) -> Value {
+    return part.visible
+               ? arith::SelectOp::create(b, loc, part.value, value, hidden)
+               : arith::SelectOp::create(b, loc, part.value, hidden, value);
   };
-  Value rest;
-  SmallVector<std::pair<Conjunct, Value>> votes;
-  for (Conjunct part : parts) {
+  Value rest[2]; // what must fail, what must hold
+  SmallVector<std::pair<MaskCondition, Value>> votes;
+  for (MaskCondition part : parts) {
     bool isBound = matchBound(part, loop).has_value();
     Value vote = isBound ? Value() : emitVote(b, part, loop);
+    Value &other = rest[part.visible];
     if (isBound || vote)
       votes.push_back({part, vote});
-    else if (!rest)
-      rest = part.value;
-    else if (part.negated)
-      rest = arith::OrIOp::create(b, loc, rest, part.value);
+    else if (!other)
+      other = part.value;
+    else if (part.visible)
+      other = arith::AndIOp::create(b, loc, other, part.value);
     else
-      rest = arith::AndIOp::create(b, loc, rest, part.value);
+      other = arith::OrIOp::create(b, loc, other, part.value);
   }
-  if (rest)
-    visible = apply(b, {rest, hidesTrue}, visible);
+  for (bool holds : {false, true})
+    if (rest[holds])
+      visible = apply(b, {rest[holds], holds}, visible);
   for (auto [part, vote] : votes) {
     if (!vote)
       vote = emitVote(b, loc, *matchBound(part, loop));
@@ -178,7 +161,7 @@ void split(arith::SelectOp select, ArrayRef<Conjunct> parts, bool hidesTrue,
     OpBuilder in = OpBuilder::atBlockEnd(branch.thenBlock());
     scf::YieldOp::create(in, loc, visible);
     in.setInsertionPointToEnd(branch.elseBlock());
-    Conjunct inside{cloneBound(in, part.value), part.negated};
+    MaskCondition inside{cloneBound(in, part.value), part.visible};
     scf::YieldOp::create(in, loc, apply(in, inside, visible));
     visible = branch.getResult(0);
   }
@@ -206,7 +189,7 @@ struct TileVoteMasks : impl::TileVoteMasksBase<TileVoteMasks> {
   void splitAll(Block &block, scf::ForOp loop, unsigned least) {
     struct Mask {
       arith::SelectOp select;
-      SmallVector<Conjunct> parts;
+      SmallVector<MaskCondition> parts;
       bool hidesTrue = false;
     };
     SmallVector<Mask> masks;
@@ -217,16 +200,17 @@ struct TileVoteMasks : impl::TileVoteMasksBase<TileVoteMasks> {
           !tile::isTile(select.getCondition().getType()))
         continue;
       Mask mask{select, {}, false};
-      for (bool negated : {false, true}) {
+      for (bool hidesTrue : {false, true}) {
         if (!mask.parts.empty() ||
-            !isConstant(negated ? select.getTrueValue()
-                                : select.getFalseValue()))
+            !isConstant(hidesTrue ? select.getTrueValue()
+                                  : select.getFalseValue()))
           continue;
-        collect(select.getCondition(), negated, mask.parts);
-        mask.hidesTrue = negated;
+        forEachForced(select.getCondition(), !hidesTrue, /*strips=*/false,
+                      [&](MaskCondition part) { mask.parts.push_back(part); });
+        mask.hidesTrue = hidesTrue;
       }
       total += mask.parts.size();
-      for (Conjunct part : mask.parts)
+      for (MaskCondition part : mask.parts)
         if (auto bound = matchBound(part, loop))
           cuts += tile::isTile(bound->limit.getType());
         else
@@ -238,7 +222,7 @@ struct TileVoteMasks : impl::TileVoteMasksBase<TileVoteMasks> {
     if (cuts < least || (cuts == 0 && total < 2))
       return;
     for (Mask &mask : masks)
-      if (llvm::any_of(mask.parts, [&](Conjunct part) {
+      if (llvm::any_of(mask.parts, [&](MaskCondition part) {
             return comparesPairs(part) || matchBound(part, loop);
           }))
         split(mask.select, mask.parts, mask.hidesTrue, loop);

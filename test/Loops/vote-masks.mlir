@@ -132,3 +132,59 @@ tile.program @end sizes(%M, %N) ins(%X: f32[M, N], %to: index) outs(%Y: f32[M], 
     tile.store %r#1, %Z[%m] : tensor<16xf32, #m>, tensor<?xf32>, (tensor<16xindex, #m>)
   }
 }
+
+// -----
+
+#m = #tile.axes<"m">
+#n = #tile.axes<"n">
+#mn = #tile.axes<"m", "n">
+
+// Seen through a negation: each bound by the comparison that then holds, what is no bound by one that must fail.
+// CHECK-LABEL: tile.program @negated
+// CHECK: scf.for %[[N0:.*]] = %c0 to %last
+// CHECK: %[[S:.*]] = tile.load %X
+// CHECK: } else {
+// CHECK: %[[MARKED:.*]] = arith.select %{{.*}}, %{{.*}}, %[[S]]
+// CHECK: %[[FIRST:.*]] = tile.broadcast %[[N0]] : index to tensor<16xindex, #m>
+// CHECK: %[[BEHIND:.*]] = arith.cmpi sgt, %[[FIRST]], %{{.*}} : tensor<16xindex, #m>
+// CHECK: tile.vote %[[BEHIND]]
+// CHECK: scf.yield %[[MARKED]]
+// CHECK: %[[BEFORE:.*]] = arith.cmpi sle, %{{.*}}, %{{.*}} : tensor<16xindex, #m>
+// CHECK: tile.vote %[[BEFORE]]
+tile.program @negated sizes(%M, %N) ins(%X: f32[M, N], %w: index, %from: index, %last: index) outs(%Y: f32[M]) {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  tile.kernel @negated_0 grid(%i < %M) {
+    %m = tile.index %i : tensor<16xindex, #m>
+    %true = arith.constant dense<true> : tensor<16x8xi1, #mn>
+    %hidden = arith.constant dense<0xFF800000> : tensor<16x8xf32, #mn>
+    %none = arith.constant dense<0xFF800000> : tensor<16xf32, #m>
+    %size = tile.broadcast %w : index to tensor<16xindex, #m>
+    %start = arith.subi %m, %size : tensor<16xindex, #m>
+    %odd = arith.cmpi eq, %m, %size : tensor<16xindex, #m>
+    %unseen = tile.broadcast %odd : tensor<16xi1, #m> to tensor<16x8xi1, #mn>
+    %r = scf.for %n0 = %c0 to %last step %c8 iter_args(%a = %none) -> (tensor<16xf32, #m>) {
+      %full = arith.cmpi sge, %n0, %from : index
+      %n = tile.index %n0 : tensor<8xindex, #n>
+      %s = tile.load %X[%m, %n] : tensor<?x?xf32>, (tensor<16xindex, #m>, tensor<8xindex, #n>) -> tensor<16x8xf32, #mn>
+      %x = scf.if %full -> (tensor<16x8xf32, #mn>) {
+        scf.yield %s : tensor<16x8xf32, #mn>
+      } else {
+        %ns = tile.broadcast %n : tensor<8xindex, #n> to tensor<16x8xindex, #mn>
+        %starts = tile.broadcast %start : tensor<16xindex, #m> to tensor<16x8xindex, #mn>
+        %ends = tile.broadcast %m : tensor<16xindex, #m> to tensor<16x8xindex, #mn>
+        %ahead = arith.cmpi sle, %ns, %starts : tensor<16x8xindex, #mn>
+        %past = arith.cmpi slt, %ends, %ns : tensor<16x8xindex, #mn>
+        %either = arith.ori %ahead, %past : tensor<16x8xi1, #mn>
+        %any = arith.ori %either, %unseen : tensor<16x8xi1, #mn>
+        %seen = arith.xori %any, %true : tensor<16x8xi1, #mn>
+        %y = arith.select %seen, %s, %hidden : tensor<16x8xi1, #mn>, tensor<16x8xf32, #mn>
+        scf.yield %y : tensor<16x8xf32, #mn>
+      }
+      %t = tile.reduce max %x over ["n"] : tensor<16x8xf32, #mn> -> tensor<16xf32, #m>
+      %b = arith.maxnumf %a, %t : tensor<16xf32, #m>
+      scf.yield %b : tensor<16xf32, #m>
+    } {tile.axis = "n", tile.blocks = #tile.blocks<mixed>}
+    tile.store %r, %Y[%m] : tensor<16xf32, #m>, tensor<?xf32>, (tensor<16xindex, #m>)
+  }
+}
