@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "attentile/PTX.h"
+#include "Warp/Warp.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
@@ -33,4 +35,42 @@ TEST(PTX, ModulesThatAreNotLowered) {
   ASSERT_FALSE(text);
   EXPECT_EQ(llvm::toString(text.takeError()),
             "expected a module in the LLVM and NVVM dialects, got another");
+}
+
+/// An exclusive or of conditions is "they differ", one of integers is no
+/// expression of a manifest.
+TEST(PTX, ExclusiveOrInAManifest) {
+  mlir::MLIRContext context;
+  context.loadDialect<attn::AttnDialect, tile::TileDialect, warp::WarpDialect,
+                      mlir::arith::ArithDialect>();
+  std::string message;
+  mlir::ScopedDiagnosticHandler handler(&context,
+                                        [&](mlir::Diagnostic &diagnostic) {
+                                          message = diagnostic.str();
+                                          return mlir::success();
+                                        });
+  auto describe = [&](const std::string &type, const std::string &condition) {
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(
+        R"(tile.program @p sizes(%N) ins() outs(%Y: f32[N]) {
+  %c1 = arith.constant 1 : index
+  %odd = arith.cmpi eq, %N, %c1 : index
+  %even = arith.cmpi sgt, %N, %c1 : index
+  %x = arith.xori )" +
+            type + "\n  " + condition + R"(
+  attn.assume %holds, "holds"
+})",
+        &context);
+    return describeProgram(*module->getOps<tile::ProgramOp>().begin());
+  };
+  auto bools = describe("%odd, %even : i1", "%holds = arith.ori %x, %x : i1");
+  ASSERT_TRUE(succeeded(bools));
+  std::string text;
+  llvm::raw_string_ostream(text)
+      << *bools->getArray("constraints")->front().getAsObject()->get("holds");
+  EXPECT_EQ(text, R"(["or",["ne",["eq","N",1],["gt","N",1]],)"
+                  R"(["ne",["eq","N",1],["gt","N",1]]])");
+  EXPECT_TRUE(failed(
+      describe("%N, %c1 : index", "%holds = arith.cmpi eq, %x, %c1 : index")));
+  EXPECT_EQ(message, "expected what the runtime of a GPU can evaluate, got "
+                     "'xori'");
 }
