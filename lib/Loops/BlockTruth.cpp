@@ -142,7 +142,26 @@ Truth BlockTruth::getComparison(arith::CmpIOp compare) {
 // By elements
 //===----------------------------------------------------------------------===//
 
+/// Whether a condition has axes that the loop's body sums up alone, as d of a
+/// score's sum.
+static bool isOfInnerAxes(Value condition, scf::ForOp loop) {
+  llvm::DenseSet<StringAttr> inner;
+  loop.getBody()->walk([&](Operation *op) {
+    if (auto reduce = dyn_cast<tile::ReduceOp>(op))
+      inner.insert_range(reduce.getOver().getAsRange<StringAttr>());
+    if (auto dot = dyn_cast<tile::DotOp>(op))
+      inner.insert_range(dot.getOver().getAsRange<StringAttr>());
+  });
+  inner.erase(loop->getAttrOfType<StringAttr>("tile.axis"));
+  ArrayRef<StringAttr> axes = tile::getAxes(condition.getType());
+  return !axes.empty() && llvm::all_of(axes, [&](StringAttr axis) {
+    return inner.contains(axis);
+  });
+}
+
 bool canAskElements(Value condition, scf::ForOp loop) {
+  if (isOfInnerAxes(condition, loop))
+    return false;
   auto kernel = loop->getParentOfType<tile::KernelOp>();
   llvm::DenseSet<Value> seen;
   SmallVector<Value> open = {condition};

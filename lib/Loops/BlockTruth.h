@@ -102,7 +102,7 @@ private:
 
 /// Whether a condition can be evaluated element by element before its loop, and
 /// in another kernel: it is made of integers and of nothing that a loop carries
-/// or leaves.
+/// or leaves, and is no matter of what the loop sums up inside of a block.
 bool canAskElements(mlir::Value condition, mlir::scf::ForOp loop);
 
 } // namespace attentile
