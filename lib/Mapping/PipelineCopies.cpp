@@ -35,11 +35,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CopyUnits.h"
+#include "CopyRequests.h"
 #include "attentile/Mapping/Passes.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace attentile {
 #define GEN_PASS_DEF_WARPPIPELINECOPIES
@@ -53,82 +52,12 @@ using namespace mlir;
 namespace attentile {
 namespace {
 
-/// An iteration that may not exist.
-struct Iteration {
-  Value index;
-  Value exists;
-};
-
 /// Loops of one block that hand over to each other, and their copies.
 struct Chain {
   SmallVector<scf::ForOp> loops;
   SmallVector<SmallVector<CopyUnit>> units; // of each loop
   SmallVector<CopySchedule> schedules;
 };
-
-//===----------------------------------------------------------------------===//
-// Copies for another iteration
-//===----------------------------------------------------------------------===//
-
-/// The value that `value`, computed in a loop from its index, has for another
-/// index.
-Value cloneFor(OpBuilder &builder, Value value, scf::ForOp loop,
-               IRMapping &mapping) {
-  if (Value known = mapping.lookupOrNull(value))
-    return known;
-  if (loop.isDefinedOutsideOfLoop(value))
-    return value;
-  Operation *op = value.getDefiningOp();
-  for (Value operand : op->getOperands())
-    cloneFor(builder, operand, loop, mapping);
-  builder.clone(*op, mapping);
-  return mapping.lookup(value);
-}
-
-/// What `value`, computed in a loop from its index, takes from outside it.
-void collectOutside(Value value, scf::ForOp loop,
-                    SmallVectorImpl<Value> &outside) {
-  if (loop.isDefinedOutsideOfLoop(value))
-    outside.push_back(value);
-  else if (Operation *op = value.getDefiningOp())
-    for (Value operand : op->getOperands())
-      collectOutside(operand, loop, outside);
-}
-
-/// The copy of `unit` for the iteration at `index`, into `buffer`; `inBounds`
-/// is what is known there.
-void requestAt(OpBuilder &builder, const CopyUnit &unit, scf::ForOp loop,
-               Value index, Value buffer, ArrayRef<bool> inBounds) {
-  IRMapping mapping;
-  mapping.map(loop.getInductionVar(), index);
-  warp::CopyAsyncOp copy = unit.copy;
-  SmallVector<Value> indices;
-  for (Value operand : copy.getIndices())
-    indices.push_back(cloneFor(builder, operand, loop, mapping));
-  DenseBoolArrayAttr flags;
-  if (llvm::is_contained(inBounds, true))
-    flags = builder.getDenseBoolArrayAttr(inBounds);
-  warp::CopyAsyncOp::create(builder, copy.getLoc(), copy.getTensor(), indices,
-                            copy.getDims(), buffer, flags,
-                            /*by_element=*/false);
-}
-
-/// The same, if the iteration exists.
-void requestIfExists(OpBuilder &builder, const CopyUnit &unit, scf::ForOp loop,
-                     Iteration iteration, Value buffer,
-                     ArrayRef<bool> inBounds) {
-  auto branch =
-      scf::IfOp::create(builder, unit.copy->getLoc(), iteration.exists,
-                        /*withElseRegion=*/false);
-  OpBuilder inside = branch.getThenBodyBuilder();
-  requestAt(inside, unit, loop, iteration.index, buffer, inBounds);
-}
-
-SmallVector<bool> knownBounds(warp::CopyAsyncOp copy) {
-  if (copy.getInBounds())
-    return SmallVector<bool>(*copy.getInBounds());
-  return SmallVector<bool>(copy.getIndices().size(), false);
-}
 
 //===----------------------------------------------------------------------===//
 // One buffer for each copy
@@ -148,6 +77,8 @@ public:
     for (auto &units : chain.units)
       for (CopyUnit &unit : units)
         unit.erase();
+    if (prologue != chain.loops.front())
+      waitInLoops(prologue, chain.loops);
   }
 
 private:
@@ -163,12 +94,10 @@ private:
 
   /// The first requests go out with those of what stands before the loop.
   void placePrologue() {
-    SmallVector<Value> needed;
+    SmallVector<Value> needed =
+        findNeeded(chain.loops.front(), chain.units.front());
     for (scf::ForOp loop : chain.loops)
       llvm::append_values(needed, loop.getLowerBound(), loop.getUpperBound());
-    for (const CopyUnit &unit : chain.units.front())
-      for (Value index : warp::CopyAsyncOp(unit.copy).getIndices())
-        collectOutside(index, chain.loops.front(), needed);
     const CopySchedule &schedule = chain.schedules.front();
     unsigned groups = 0;
     for (unsigned i : schedule.requestOrder())
@@ -287,82 +216,6 @@ private:
 };
 
 //===----------------------------------------------------------------------===//
-// Several buffers for each copy
-//===----------------------------------------------------------------------===//
-
-/// With N buffers for each copy all of an iteration's copies are one group,
-/// requested N - 1 iterations ahead, and threads meet once:
-///
-///     wait for the group of i (N - 2 may be on their way); barrier
-///     request the copies of i + N - 1
-///
-/// The barrier stands behind all reads of iteration i - 1, whose buffers these
-/// copies overwrite.
-void pipelineStages(scf::ForOp loop, ArrayRef<CopyUnit> units, int64_t stages) {
-  Location loc = loop.getLoc();
-  OpBuilder before(loop);
-  auto constant = [&](OpBuilder &builder, int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(builder, loc, value);
-  };
-  SmallVector<Value> buffers;
-  for (const CopyUnit &unit : units) {
-    warp::AllocOp alloc = unit.buffer;
-    warp::BufferType type = alloc.getType();
-    OpBuilder top(alloc);
-    buffers.push_back(warp::AllocOp::create(
-        top, loc,
-        warp::BufferType::get(type.getContext(), type.getShape(),
-                              type.getElementType(), type.getLayout(), stages),
-        /*offset=*/nullptr));
-  }
-  auto request = [&](OpBuilder &builder, Value index, Value slot) {
-    Value exists = arith::CmpIOp::create(
-        builder, loc, arith::CmpIPredicate::slt, index, loop.getUpperBound());
-    auto branch =
-        scf::IfOp::create(builder, loc, exists, /*withElseRegion=*/false);
-    OpBuilder inside = branch.getThenBodyBuilder();
-    for (auto [unit, buffer] : llvm::zip_equal(units, buffers)) {
-      Value stage = warp::StageOp::create(inside, loc, buffer, slot);
-      requestAt(inside, unit, loop, index, stage, knownBounds(unit.copy));
-    }
-    warp::CommitGroupOp::create(builder, loc);
-  };
-  auto ahead = [&](OpBuilder &builder, Value index, int64_t count) -> Value {
-    Value distance = arith::MulIOp::create(builder, loc, loop.getStep(),
-                                           constant(builder, count));
-    return arith::AddIOp::create(builder, loc, index, distance);
-  };
-  if (loop->getParentOfType<scf::ForOp>())
-    warp::BarrierOp::create(before, loc); // the last iteration around read them
-  for (int64_t i = 0; i + 1 < stages; ++i)
-    request(before, ahead(before, loop.getLowerBound(), i),
-            constant(before, i));
-
-  OpBuilder body(&loop.getBody()->front());
-  Value done = arith::SubIOp::create(body, loc, loop.getInductionVar(),
-                                     loop.getLowerBound());
-  Value number = arith::DivUIOp::create(body, loc, done, loop.getStep());
-  auto slotOf = [&](int64_t offset) -> Value {
-    Value later =
-        arith::AddIOp::create(body, loc, number, constant(body, offset));
-    return arith::RemUIOp::create(body, loc, later, constant(body, stages));
-  };
-  Value slot = slotOf(0);
-  for (auto [unit, buffer] : llvm::zip_equal(units, buffers)) {
-    Value stage = warp::StageOp::create(body, loc, buffer, slot);
-    unit.getBuffer().replaceAllUsesExcept(stage, unit.copy);
-  }
-  warp::WaitGroupOp::create(body, loc, stages - 2);
-  warp::BarrierOp::create(body, loc);
-  request(body, ahead(body, loop.getInductionVar(), stages - 1),
-          slotOf(stages - 1));
-  for (CopyUnit unit : units) {
-    unit.erase();
-    unit.buffer.erase();
-  }
-}
-
-//===----------------------------------------------------------------------===//
 // Entries of lists
 //===----------------------------------------------------------------------===//
 
@@ -421,8 +274,8 @@ struct WarpPipelineCopies : impl::WarpPipelineCopiesBase<WarpPipelineCopies> {
   using WarpPipelineCopiesBase::WarpPipelineCopiesBase;
 
   void runOnOperation() override {
-    if (stages < 1) {
-      getOperation()->emitError("expected 1 or more stages, got ")
+    if (stages < 0) {
+      getOperation()->emitError("expected 0 or more stages, got ")
           << int64_t(stages);
       return signalPassFailure();
     }
@@ -432,11 +285,14 @@ struct WarpPipelineCopies : impl::WarpPipelineCopiesBase<WarpPipelineCopies> {
           kernel->getAttrOfType<tile::ResourcesAttr>("tile.resources");
       if (resources && resources.getStages() == 0)
         return;
+      int64_t buffers = stages;
+      if (buffers == 0)
+        buffers = resources ? resources.getStages() : 1;
       SmallVector<Block *> blocks;
       kernel->walk<WalkOrder::PostOrder>(
           [&](Block *block) { blocks.push_back(block); });
       for (Block *block : blocks)
-        pipeline(*block);
+        pipeline(*block, buffers);
       SmallVector<scf::ForOp> listed;
       kernel->walk([&](scf::ForOp loop) {
         if (loop->hasAttr("tile.from_list"))
@@ -446,7 +302,8 @@ struct WarpPipelineCopies : impl::WarpPipelineCopiesBase<WarpPipelineCopies> {
     });
   }
 
-  void pipeline(Block &block) {
+  /// Loops that hand over have one buffer for each copy.
+  void pipeline(Block &block, int64_t buffers) {
     std::vector<Chain> chains;
     for (auto loop : block.getOps<scf::ForOp>()) {
       SmallVector<CopyUnit> units = findCopyUnits(loop);
@@ -456,10 +313,6 @@ struct WarpPipelineCopies : impl::WarpPipelineCopiesBase<WarpPipelineCopies> {
           loop.getLoc(),
           remark::RemarkOpts::name("CopiesAhead").category(DEBUG_TYPE))
           << remark::add("{0} copies run ahead of their use", units.size());
-      if (stages > 1) {
-        pipelineStages(loop, units, stages);
-        continue;
-      }
       CopySchedule schedule(loop, units);
       if (chains.empty() || !takesOver(chains.back(), loop, units, schedule))
         chains.emplace_back();
@@ -469,6 +322,10 @@ struct WarpPipelineCopies : impl::WarpPipelineCopiesBase<WarpPipelineCopies> {
     }
     for (Chain &chain : chains) {
       scf::ForOp first = chain.loops.front();
+      if (buffers > 1 && chain.loops.size() == 1) {
+        pipelineStages(first, chain.units.front(), buffers);
+        continue;
+      }
       for (scf::ForOp loop : chain.loops) {
         computeBefore(loop.getLowerBound(), first, /*move=*/true);
         computeBefore(loop.getUpperBound(), first, /*move=*/true);

@@ -5,12 +5,13 @@
 // RUN: attentile-opt %s -attn-to-tile="target=sm_90 tile-sizes=m=192,n=64 split-reduced" | FileCheck %s --check-prefix=KEYS
 
 // A head size of 72 is padded to 80; the store drops what is beyond. Two blocks
-// fit multiprocessors of 100 KB too. A size that is asked for stays, and the
+// fit multiprocessors of 100 KB too, and with two buffers for each factor of the
+// loop as well. A size that is asked for stays, and the
 // rest fits itself to it.
-// LARGE: tile.resources = #tile.resources<warps = 4, stages = 1, registers = {{[0-9]+}}, shared = 45056, blocks = 2, keep_left = false>
+// LARGE: tile.resources = #tile.resources<warps = 4, stages = 2, registers = {{[0-9]+}}, shared = 67584, blocks = 2, keep_left = false>
 // LARGE: tile.dot {{.*}} : tensor<128x80xbf16, #m_d>, tensor<64x80xbf16, #n_d> -> tensor<128x64xf32, #m_n>
 // LARGE: tile.store {{.*}} : tensor<128x80xf32, #m_e>, tensor<?x72xf32>
-// SMALL: tile.resources = #tile.resources<warps = 4, stages = 1, registers = {{[0-9]+}}, shared = 33792, blocks = 2, keep_left = false>
+// SMALL: tile.resources = #tile.resources<warps = 4, stages = 2, registers = {{[0-9]+}}, shared = 45056, blocks = 2, keep_left = false>
 // SMALL: tile.dot {{.*}} : tensor<128x80xbf16, #m_d>, tensor<32x80xbf16, #n_d> -> tensor<128x32xf32, #m_n>
 // FORCED: tile.resources = #tile.resources<warps = 2,
 // FORCED: tile.dot {{.*}} : tensor<32x80xbf16, #m_d>, tensor<{{[0-9]+}}x80xbf16, #n_d>
@@ -18,7 +19,7 @@
 // LITTLE: tile.resources = #tile.resources<warps = 4,
 // LITTLE: tile.dot {{.*}} : tensor<64x80xbf16, #m_d>, tensor<32x80xbf16, #n_d>
 // Four warps have the same rows, so that 192 go over eight; their sums take room.
-// KEYS: tile.resources = #tile.resources<warps = 8, stages = 1, registers = {{[0-9]+}}, shared = 97280, blocks = 1,
+// KEYS: tile.resources = #tile.resources<warps = 8, stages = 2, registers = {{[0-9]+}}, shared = 119808, blocks = 1,
 attn.kernel @attention sizes(%M, %N) indices(%m < M, %d < 72, %n < N, %e < 72)
     ins(%Q: bf16[M, 72], %K: bf16[N, 72], %V: bf16[N, 72]) outs(%O: f32[M, 72]) {
   attn.grid step() tile(%m) loop(%n) whole(%d, %e) {

@@ -1,5 +1,5 @@
-// RUN: attentile-opt %s --warp-pipeline-copies=stages=0 -verify-diagnostics
+// RUN: attentile-opt %s --warp-pipeline-copies=stages=-1 -verify-diagnostics
 
-// expected-error@+1 {{expected 1 or more stages, got 0}}
+// expected-error@+1 {{expected 0 or more stages, got -1}}
 module {
 }

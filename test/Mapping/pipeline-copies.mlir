@@ -223,3 +223,64 @@ tile.program @listed sizes(%N) ins(%K: bf16[N, 16], %V: bf16[N, 16]) outs(%O: f3
     warp.store %o, %O[%c0] : f32, tensor<16xf32>
   }
 }
+
+// -----
+
+!buffer = !warp.buffer<16x16xbf16, #tile.shared<pitch = 16, chunk = 8, rows = 4, period = 2>>
+
+// Q is read in the loop alone: its first wait is Q's too. Behind the loop, which may not turn, stands one for whoever has the
+// buffers next. With two buffers the loop carries which one is read.
+// CHECK-LABEL: warp.kernel @inside_0
+// CHECK: warp.copy_async %Q
+// CHECK-NOT: warp.wait_group
+// CHECK: scf.for
+// CHECK-NEXT: warp.wait_group 0
+// CHECK-NEXT: warp.barrier
+// CHECK: }
+// CHECK: warp.wait_group 0
+// STAGES-LABEL: warp.kernel @inside_0
+// STAGES: %[[TWO:.*]] = warp.alloc : {{.*}}, stages = 2>
+// STAGES: warp.copy_async %Q
+// STAGES: %[[FIRST:.*]] = warp.stage %[[TWO]][%c0]
+// STAGES: warp.copy_async %K[%c0, %c0] dims [0, 1] to %[[FIRST]]
+// STAGES-NOT: warp.wait_group
+// STAGES: scf.for %[[N:.*]] = %c0 to %N step %c16 iter_args(%{{.*}} = %{{.*}}, %[[SLOT:.*]] = %c0)
+// STAGES: %[[HERE:.*]] = warp.stage %[[TWO]][%[[SLOT]]]
+// STAGES: warp.wait_group 0
+// STAGES-NEXT: warp.barrier
+// STAGES: %[[AHEAD:.*]] = arith.addi %[[N]], %c16
+// STAGES: %[[OTHER:.*]] = arith.subi %c1, %[[SLOT]]
+// STAGES: scf.if
+// STAGES: %[[THERE:.*]] = warp.stage %[[TWO]][%[[OTHER]]]
+// STAGES: warp.copy_async %K[%[[AHEAD]], %c0] dims [0, 1] to %[[THERE]]
+// STAGES: warp.ldmatrix %[[HERE]]
+// STAGES: warp.wait_group 0
+// STAGES: vector.reduction
+tile.program @inside sizes(%N) ins(%Q: bf16[16, 16], %K: bf16[N, 16]) outs(%O: f32[16]) {
+  warp.kernel @inside_0 grid() warps(1) {
+    %c0 = arith.constant 0 : index
+    %c16 = arith.constant 16 : index
+    %q = warp.alloc : !buffer
+    %k = warp.alloc : !buffer
+    warp.copy_async %Q[%c0, %c0] dims [0, 1] to %q : tensor<16x16xbf16>, !buffer
+    warp.commit_group
+    warp.wait_group 0
+    warp.barrier
+    %zero = arith.constant dense<0.0> : vector<8xbf16>
+    %r = scf.for %n = %c0 to %N step %c16 iter_args(%acc = %zero) -> vector<8xbf16> {
+      warp.barrier
+      warp.copy_async %K[%n, %c0] dims [0, 1] to %k : tensor<?x16xbf16>, !buffer
+      warp.commit_group
+      warp.wait_group 0
+      warp.barrier
+      %a = warp.ldmatrix %q[%c0, %c0] num 4 : !buffer -> vector<8xbf16>
+      %b = warp.ldmatrix %k[%c0, %c0] num 4 : !buffer -> vector<8xbf16>
+      %ab = arith.mulf %a, %b : vector<8xbf16>
+      %sum = arith.addf %acc, %ab : vector<8xbf16>
+      scf.yield %sum : vector<8xbf16>
+    }
+    %s = vector.reduction <add>, %r : vector<8xbf16> into bf16
+    %x = arith.extf %s : bf16 to f32
+    warp.store %x, %O[%c0] : f32, tensor<16xf32>
+  }
+}

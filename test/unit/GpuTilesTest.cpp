@@ -72,7 +72,8 @@ bool runPasses(ModuleOp module, StringRef target, StringRef tileOptions = "") {
 
 /// The bytes of all tiles that the kernel has in shared memory. Loops that
 /// follow each other have tiles of the same tensors one after the other.
-/// Without stages the tiles of a loop that have one shape take turns.
+/// Without stages the tiles of a loop that have one shape take turns; with
+/// several each that is copied has so many buffers.
 int64_t countShared(tile::KernelOp kernel, int64_t stages) {
   auto bytesOf = [](Value value) -> int64_t {
     tile::SharedAttr layout = tile::getShared(value.getType());
@@ -95,7 +96,8 @@ int64_t countShared(tile::KernelOp kernel, int64_t stages) {
         outside += bytesOf(result);
       else if (int64_t bytes = bytesOf(result);
                bytes && (stages || seen.insert({loop, shapeOf(result)}).second))
-        loops[loop] += bytes;
+        loops[loop] +=
+            bytes * (isa<tile::LoadOp>(op) ? std::max<int64_t>(stages, 1) : 1);
     }
   });
   for (auto [loop, bytes] : loops)

@@ -1,0 +1,151 @@
+//===- PipelineStages.cpp - several buffers for each copy of a loop -------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CopyRequests.h"
+
+using namespace mlir;
+
+namespace attentile {
+
+/// With N buffers for each copy all of an iteration's copies are one group,
+/// requested N - 1 iterations ahead, and threads meet once:
+///
+///     wait for the group of i (N - 2 may be on their way); barrier
+///     request the copies of i + N - 1
+///
+/// The barrier stands behind all reads of iteration i - 1, whose buffers these
+/// copies overwrite. The loop carries the number of the buffers that iteration
+/// i reads.
+namespace {
+class StagePipeliner {
+public:
+  StagePipeliner(scf::ForOp loop, ArrayRef<CopyUnit> units, int64_t stages)
+      : loop(loop), units(units), stages(stages), loc(loop.getLoc()) {}
+
+  void run() {
+    makeBuffers();
+    emitPrologue();
+    carrySlot();
+    emitBody();
+    for (CopyUnit unit : units) {
+      unit.erase();
+      unit.buffer.erase();
+    }
+  }
+
+private:
+  Value constant(OpBuilder &builder, int64_t value) {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  }
+
+  void makeBuffers() {
+    for (const CopyUnit &unit : units) {
+      warp::AllocOp alloc = unit.buffer;
+      warp::BufferType type = alloc.getType();
+      OpBuilder top(alloc);
+      buffers.push_back(warp::AllocOp::create(
+          top, loc,
+          warp::BufferType::get(type.getContext(), type.getShape(),
+                                type.getElementType(), type.getLayout(),
+                                stages),
+          /*offset=*/nullptr));
+    }
+  }
+
+  /// The index of the loop so many iterations behind `index`.
+  Value ahead(OpBuilder &builder, Value index, int64_t count) {
+    if (count == 0)
+      return index;
+    Value distance = loop.getStep();
+    if (count > 1)
+      distance = arith::MulIOp::create(builder, loc, distance,
+                                       constant(builder, count));
+    return arith::AddIOp::create(builder, loc, index, distance);
+  }
+
+  /// Requests what the iteration at `index` reads, if there is one; a group
+  /// either way.
+  void request(OpBuilder &builder, Value index, Value slot) {
+    Value exists = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::slt, index, loop.getUpperBound());
+    auto branch =
+        scf::IfOp::create(builder, loc, exists, /*withElseRegion=*/false);
+    OpBuilder inside = branch.getThenBodyBuilder();
+    for (auto [unit, buffer] : llvm::zip_equal(units, buffers)) {
+      Value stage = warp::StageOp::create(inside, loc, buffer, slot);
+      requestAt(inside, unit, loop, index, stage, knownBounds(unit.copy));
+    }
+    warp::CommitGroupOp::create(builder, loc);
+  }
+
+  /// What the iterations before the first would have requested.
+  void emitPrologue() {
+    Operation *prologue = loop;
+    bool isInner = bool(loop->getParentOfType<scf::ForOp>());
+    if (!isInner)
+      prologue = requestTogether(loop, findNeeded(loop, units), stages - 1);
+    OpBuilder builder(prologue);
+    if (isInner) // the last iteration around read the buffers
+      warp::BarrierOp::create(builder, loc);
+    for (int64_t i = 0; i + 1 < stages; ++i)
+      request(builder, ahead(builder, loop.getLowerBound(), i),
+              constant(builder, i));
+    if (!isInner)
+      waitInLoops(prologue, loop);
+  }
+
+  void carrySlot() {
+    IRRewriter rewriter(loop.getContext());
+    rewriter.setInsertionPoint(loop);
+    Value first = constant(rewriter, 0);
+    loop = cast<scf::ForOp>(*loop.replaceWithAdditionalYields(
+        rewriter, first, /*replaceInitOperandUsesInLoop=*/false,
+        [&](OpBuilder &builder, Location, ArrayRef<BlockArgument> carried) {
+          return SmallVector<Value>{
+              after(builder, carried.back(), /*from=*/stages - 1, /*to=*/0, 1)};
+        }));
+  }
+
+  /// The slot behind `slot`, or before it: `from` is followed by `to`.
+  Value after(OpBuilder &builder, Value slot, int64_t from, int64_t to,
+              int64_t distance) {
+    if (stages == 2)
+      return arith::SubIOp::create(builder, loc, constant(builder, 1), slot);
+    Value wraps = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                        slot, constant(builder, from));
+    Value next =
+        arith::AddIOp::create(builder, loc, slot, constant(builder, distance));
+    return arith::SelectOp::create(builder, loc, wraps, constant(builder, to),
+                                   next);
+  }
+
+  void emitBody() {
+    OpBuilder body(&loop.getBody()->front());
+    Value slot = loop.getRegionIterArgs().back();
+    for (auto [unit, buffer] : llvm::zip_equal(units, buffers)) {
+      Value stage = warp::StageOp::create(body, loc, buffer, slot);
+      unit.getBuffer().replaceAllUsesExcept(stage, unit.copy);
+    }
+    warp::WaitGroupOp::create(body, loc, stages - 2);
+    warp::BarrierOp::create(body, loc);
+    request(body, ahead(body, loop.getInductionVar(), stages - 1),
+            after(body, slot, /*from=*/0, /*to=*/stages - 1, -1));
+  }
+
+  scf::ForOp loop;
+  ArrayRef<CopyUnit> units;
+  int64_t stages;
+  Location loc;
+  SmallVector<Value> buffers;
+};
+} // namespace
+
+void pipelineStages(scf::ForOp loop, ArrayRef<CopyUnit> units, int64_t stages) {
+  StagePipeliner(loop, units, stages).run();
+}
+
+} // namespace attentile
