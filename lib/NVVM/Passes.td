@@ -109,6 +109,29 @@ def WarpShareOffsets : Pass<"warp-share-offsets", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def WarpFoldVotes : Pass<"warp-fold-votes", "::mlir::ModuleOp"> {
+  let summary = "votes that one lane can answer";
+  let description = [{
+    Whether all rows of a warp's block see all keys is a vote on comparisons that
+    grow or fall with the lane's number: the lane where they are least likely to
+    hold has the answer for all, from values that all lanes have in common. Of
+    comparisons that differ by a constant the strongest remains.
+
+    ```mlir
+    %r = arith.divui %lane, %c4 : index
+    %m = arith.addi %m0, %r : index
+    %m8 = arith.addi %m, %c8 : index
+    %a = arith.cmpi sle, %n, %m : index
+    %b = arith.cmpi sle, %n, %m8 : index
+    %c = arith.andi %a, %b : i1
+    %all = warp.vote_all %c
+    // becomes
+    %all = arith.cmpi sle, %n, %m0 : index
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def WarpShareComparisons : Pass<"warp-share-comparisons", "::mlir::ModuleOp"> {
   let summary = "one comparison for a diagonal";
   let description = [{

@@ -20,6 +20,7 @@ void buildRegisterPipeline(OpPassManager &manager) {
   manager.addPass(createWarpUnrollFragments());
   // Scalars only from here: ranges are known element by element.
   manager.addPass(createCSEPass());
+  manager.addPass(createWarpFoldVotes());
   manager.addPass(createWarpShareRandom());
   manager.addPass(createWarpShareOffsets());
   manager.addPass(createWarpShareComparisons());
