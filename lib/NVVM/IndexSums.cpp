@@ -53,7 +53,8 @@ bool IndexSums::collect(Value value, int64_t factor, IndexSum &sum,
     return true;
   }
   Operation *op = value.getDefiningOp();
-  if (isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op))
+  if (isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op) &&
+      !whole.contains(value))
     return collect(op->getOperand(0), factor, sum, depth + 1) &&
            collect(op->getOperand(1), isa<arith::SubIOp>(op) ? -factor : factor,
                    sum, depth + 1);

@@ -46,6 +46,9 @@ public:
     sum.add(places.lookup(value), value, factor);
   }
 
+  /// In sums `value` stays whole, though it is one.
+  void keepWhole(mlir::Value value) { whole.insert(value); }
+
   /// A value made of `from` alone, at the kernel's top or behind it, takes its
   /// place in sums.
   void addDerived(mlir::Value derived, mlir::Value from) {
@@ -70,6 +73,7 @@ private:
 
   warp::KernelOp kernel;
   llvm::DenseMap<mlir::Value, unsigned> places;
+  llvm::DenseSet<mlir::Value> whole;
   /// Bases by the terms that they are made of.
   std::map<llvm::SmallVector<std::pair<unsigned, int64_t>>, mlir::Value> bases;
 };

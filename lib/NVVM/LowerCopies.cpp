@@ -301,7 +301,8 @@ static void lowerChunks(KernelLowering &k, warp::CopyAsyncOp op) {
         SmallVector<Value> indices = {column};
         if (hasRows)
           indices.insert(indices.begin(), e.add(myRow, e.i32(first % period)));
-        place->second = hide(e, sharedAddress(e, base, buffer, indices));
+        place->second =
+            e.add(base, hide(e, sharedAddress(e, e.i32(0), buffer, indices)));
       }
       int64_t behind = first / period * period;
       return e.add(place->second, e.i32(behind * layout.pitch * bytes));

@@ -32,8 +32,7 @@ bool Sum::collect(Value value, int64_t sign) {
   Operation *op = value.getDefiningOp();
   if (isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op))
     return collect(op->getOperand(0), sign) &&
-           collect(op->getOperand(1),
-                   isa<arith::SubIOp>(op) ? -sign : sign);
+           collect(op->getOperand(1), isa<arith::SubIOp>(op) ? -sign : sign);
   APInt number;
   if (matchPattern(value, m_ConstantInt(&number))) {
     constant += sign * number.getSExtValue();
@@ -63,12 +62,12 @@ BlockArgument matchCoordinate(Value value, warp::KernelOp kernel) {
   if (!reversed)
     return id;
   Value bound = kernel.getBounds()[id.getArgNumber()];
-  bool isLast =
-      last && last->getNumOperands() == 2 && last->getOperand(0) == bound &&
-      ((isa<arith::SubIOp>(last) &&
-        getConstantIntValue(last->getOperand(1)) == 1) ||
-       (isa<arith::AddIOp>(last) &&
-        getConstantIntValue(last->getOperand(1)) == -1));
+  bool isLast = last && last->getNumOperands() == 2 &&
+                last->getOperand(0) == bound &&
+                ((isa<arith::SubIOp>(last) &&
+                  getConstantIntValue(last->getOperand(1)) == 1) ||
+                 (isa<arith::AddIOp>(last) &&
+                  getConstantIntValue(last->getOperand(1)) == -1));
   return isLast ? id : BlockArgument();
 }
 
@@ -79,8 +78,8 @@ std::optional<FirstRow> matchFirstRow(Value value, warp::KernelOp kernel) {
       rows ? matchCoordinate(product.getLhs(), kernel) : BlockArgument();
   if (!id)
     return std::nullopt;
-  auto count = kernel.getBounds()[id.getArgNumber()]
-                   .getDefiningOp<arith::CeilDivSIOp>();
+  auto count =
+      kernel.getBounds()[id.getArgNumber()].getDefiningOp<arith::CeilDivSIOp>();
   if (!count || getConstantIntValue(count.getRhs()) != rows)
     return std::nullopt;
   return FirstRow{count.getLhs(), *rows};
@@ -93,21 +92,54 @@ Value emitBehindEnd(OpBuilder &b, Location loc, Value first, FirstRow row) {
   return arith::MinSIOp::create(b, loc, behind, most);
 }
 
+/// The end of a tile's rows, min(x, extent).
+struct LastRow {
+  Value extent, end;
+};
+
+std::optional<LastRow> matchLastRow(Value value, const Sum &sum) {
+  if (auto least = value.getDefiningOp<arith::MinSIOp>())
+    for (unsigned i : {0, 1})
+      if (sum.terms.lookup(least->getOperand(i)) == -1)
+        return LastRow{least->getOperand(i), least->getOperand(1 - i)};
+  return std::nullopt;
+}
+
+void anchor(Operation *op, warp::KernelOp kernel);
+
+/// min(x, extent) - extent = min(x - extent, 0).
+Value emitBeforeEnd(OpBuilder &b, Location loc, LastRow row,
+                    warp::KernelOp kernel) {
+  Value behind = arith::SubIOp::create(b, loc, row.end, row.extent);
+  Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+  auto least = arith::MinSIOp::create(b, loc, behind, zero);
+  anchor(behind.getDefiningOp(), kernel);
+  return least;
+}
+
 void anchor(Operation *op, warp::KernelOp kernel) {
   Sum sum;
   if (!op->getResult(0).getType().isIndex() ||
       !sum.collect(op->getResult(0), 1))
     return;
   for (auto [first, sign] : sum.terms) {
-    std::optional<FirstRow> row =
-        sign == 1 ? matchFirstRow(first, kernel) : std::nullopt;
-    if (!row || sum.terms.lookup(row->extent) != -1)
+    if (sign != 1)
       continue;
     OpBuilder b(op);
     Location loc = op->getLoc();
-    Value result = emitBehindEnd(b, loc, first, *row);
+    Value extent, result;
+    if (std::optional<LastRow> last = matchLastRow(first, sum)) {
+      extent = last->extent;
+      result = emitBeforeEnd(b, loc, *last, kernel);
+    } else if (std::optional<FirstRow> row = matchFirstRow(first, kernel);
+               row && sum.terms.lookup(row->extent) == -1) {
+      extent = row->extent;
+      result = emitBehindEnd(b, loc, first, *row);
+    } else {
+      continue;
+    }
     for (auto [value, times] : sum.terms) {
-      if (value == first || value == row->extent || times == 0)
+      if (value == first || value == extent || times == 0)
         continue;
       Value term = value;
       if (std::abs(times) != 1)
@@ -120,8 +152,7 @@ void anchor(Operation *op, warp::KernelOp kernel) {
     }
     if (sum.constant != 0)
       result = arith::AddIOp::create(
-          b, loc, result,
-          arith::ConstantIndexOp::create(b, loc, sum.constant));
+          b, loc, result, arith::ConstantIndexOp::create(b, loc, sum.constant));
     op->getResult(0).replaceAllUsesWith(result);
     return;
   }

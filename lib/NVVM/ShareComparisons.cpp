@@ -44,7 +44,9 @@ constexpr int64_t kNear = 1 << 13;
 class Sharer {
 public:
   explicit Sharer(warp::KernelOp kernel)
-      : kernel(kernel), sums(kernel), builder(kernel.getContext()) {}
+      : kernel(kernel), sums(kernel), builder(kernel.getContext()) {
+    kernel->walk([&](scf::ForOp loop) { findPositions(loop); });
+  }
 
   void run();
 
@@ -57,17 +59,48 @@ private:
   };
   using Key = std::pair<Block *, SmallVector<std::pair<unsigned, int64_t>>>;
 
+  void findPositions(scf::ForOp loop);
+  scf::ForOp getCounting(Value index);
   std::optional<int64_t> largest(Value value);
   std::optional<Member> collect(arith::CmpIOp op);
-  scf::ForOp takeIndex(IndexSum &sum);
+  Value takeIndex(IndexSum &sum);
   void share(MutableArrayRef<Member> members);
 
   warp::KernelOp kernel;
   IndexSums sums;
   OpBuilder builder;
   llvm::DenseMap<Value, Value> clamped;
+  llvm::DenseMap<Value, scf::ForOp> positions; // of loops that descend
   llvm::MapVector<Key, SmallVector<Member>, std::map<Key, unsigned>> groups;
 };
+
+/// Where a loop descends, its position is its last one less what its index has
+/// come.
+void Sharer::findPositions(scf::ForOp loop) {
+  if (!loop->hasAttr("tile.descending"))
+    return;
+  auto isDone = [&](Value value) {
+    auto difference = value.getDefiningOp<arith::SubIOp>();
+    if (difference && loop.isDefinedOutsideOfLoop(difference.getRhs()))
+      value = difference.getLhs();
+    return value == loop.getInductionVar();
+  };
+  for (auto position : loop.getBody()->getOps<arith::SubIOp>())
+    if (loop.isDefinedOutsideOfLoop(position.getLhs()) &&
+        isDone(position.getRhs())) {
+      sums.keepWhole(position);
+      positions[position] = loop;
+    }
+}
+
+/// The loop whose index or position `index` is, or null.
+scf::ForOp Sharer::getCounting(Value index) {
+  auto argument = dyn_cast<BlockArgument>(index);
+  if (!argument)
+    return positions.lookup(index);
+  auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+  return loop && argument == loop.getInductionVar() ? loop : scf::ForOp();
+}
 
 /// What a value that is at least 0 is at most.
 std::optional<int64_t> Sharer::largest(Value value) {
@@ -84,10 +117,28 @@ std::optional<int64_t> Sharer::largest(Value value) {
       return int64_t(1) << 32;
     return std::nullopt;
   }
+  if (positions.contains(value))
+    return int64_t(1) << 32;
   Operation *op = value.getDefiningOp();
   if (isa<warp::ThreadIdOp, warp::LaneIdOp, warp::WarpIdOp>(op))
     return 1 << 10;
   if (isa<arith::RemUIOp, arith::DivUIOp>(op))
+    return largest(op->getOperand(0));
+  // A coordinate that counts from the end (tile-order-programs): a difference
+  // of such values, held at 0.
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant)) &&
+      constant.isNonNegative() && constant.isIntN(32))
+    return constant.getSExtValue();
+  if (isa<arith::MaxSIOp>(op)) {
+    auto a = largest(op->getOperand(0)), b = largest(op->getOperand(1));
+    return a && b ? std::optional(std::max(*a, *b)) : std::nullopt;
+  }
+  if (isa<arith::SubIOp>(op) && largest(op->getOperand(1)))
+    return largest(op->getOperand(0));
+  if (isa<arith::AddIOp>(op) &&
+      matchPattern(op->getOperand(1), m_ConstantInt(&constant)) &&
+      constant.isNegative())
     return largest(op->getOperand(0));
   APInt divisor;
   if (isa<arith::CeilDivSIOp, arith::FloorDivSIOp, arith::DivSIOp>(op) &&
@@ -107,9 +158,8 @@ std::optional<Sharer::Member> Sharer::collect(arith::CmpIOp op) {
     return std::nullopt;
   // Every index that a loop counts stands on the left.
   Member member{op, op.getRhs(), op.getPredicate(), {}};
-  auto isCounted = [](const auto &entry) {
-    auto argument = dyn_cast<BlockArgument>(entry.second.first);
-    return argument && isa<scf::ForOp>(argument.getOwner()->getParentOp());
+  auto isCounted = [&](const auto &entry) {
+    return getCounting(entry.second.first) != nullptr;
   };
   if (llvm::any_of(right.terms, isCounted)) {
     std::swap(left, right);
@@ -155,14 +205,12 @@ std::optional<Sharer::Member> Sharer::collect(arith::CmpIOp op) {
   return member;
 }
 
-/// Of a difference, the index that `loop` counts apart from the rest, which
-/// does not change in it; null if it counts none of it.
-scf::ForOp Sharer::takeIndex(IndexSum &sum) {
+/// Of a difference, takes the index that a loop counts, if the rest does not
+/// change in that; null if there is none.
+Value Sharer::takeIndex(IndexSum &sum) {
   for (auto &[place, term] : sum.terms) {
-    auto argument = dyn_cast<BlockArgument>(term.first);
-    auto loop = argument
-                    ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp())
-                    : scf::ForOp();
+    Value index = term.first;
+    scf::ForOp loop = getCounting(index);
     if (!loop || term.second != 1)
       continue;
     sum.terms.erase(place);
@@ -170,7 +218,7 @@ scf::ForOp Sharer::takeIndex(IndexSum &sum) {
         !sum.terms.empty() && llvm::all_of(sum.terms, [&](const auto &other) {
           return loop.isDefinedOutsideOfLoop(other.second.first);
         });
-    return isFixed ? loop : scf::ForOp();
+    return isFixed ? index : Value();
   }
   return {};
 }
@@ -188,8 +236,8 @@ void Sharer::share(MutableArrayRef<Member> members) {
     return member.limit != members.front().limit;
   });
   IndexSum rest = members.front().sum;
-  scf::ForOp loop = takeIndex(rest);
-  if (!haveLimits || !areNear || !loop)
+  Value index = takeIndex(rest);
+  if (!haveLimits || !areNear || !index)
     return;
   Value fixed = sums.makeBase(rest);
   sums.setInsertionPointAfter(builder, fixed);
@@ -204,8 +252,7 @@ void Sharer::share(MutableArrayRef<Member> members) {
   fixed = arith::MinSIOp::create(builder, loc, fixed, constant(2 * kNear));
   // Here, not in the loop: the branch may not be taken.
   builder.setInsertionPoint(members.front().op);
-  Value base =
-      arith::AddIOp::create(builder, loc, fixed, loop.getInductionVar());
+  Value base = arith::AddIOp::create(builder, loc, fixed, index);
   std::map<std::pair<P, int64_t>, arith::CmpIOp> made;
   for (Member &member : members) {
     int64_t limit = first - member.sum.constant;

@@ -30,6 +30,31 @@ tile.program @p sizes(%M, %N) ins(%X: f32[M]) outs(%Y: f32[N]) {
 
 // -----
 
+// Likewise the end of its rows, which is the axis's at most: from there it is 0 or less.
+// CHECK-LABEL: warp.kernel @end
+// CHECK: %[[BEHIND:.*]] = arith.subi %{{.*}}, %{{.*}} overflow<nsw> : i32
+// CHECK: %[[HELD:.*]] = arith.minsi %[[BEHIND]], %c63
+// CHECK: %[[END:.*]] = arith.addi %[[HELD]], %c64{{.*}} overflow<nsw> : i32
+// CHECK: %[[LEAST:.*]] = arith.minsi %[[END]], %c0
+// CHECK: arith.addi %[[LEAST]], %{{.*}} overflow<nsw> : i32
+tile.program @p sizes(%M, %N) ins(%X: f32[M]) outs(%Y: f32[N]) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %blocks = arith.ceildivsi %M, %c64 : index
+  warp.kernel @end grid(%i < %blocks) warps(1) {
+    %one = arith.constant 1.0 : f32
+    %m0 = arith.muli %i, %c64 : index
+    %next = arith.addi %m0, %c64 : index
+    %end = arith.minsi %next, %M : index
+    %key = arith.addi %end, %N : index
+    %aligned = arith.subi %key, %M : index
+    %seen = arith.cmpi sgt, %aligned, %c0 : index
+    warp.store %one, %Y[%c0] if %seen : f32, tensor<?xf32>
+  }
+}
+
+// -----
+
 // Of another axis's extent nothing is known: the sum stays in 64 bits.
 // CHECK-LABEL: warp.kernel @other
 // CHECK: arith.subi %{{.*}}, %{{.*}} : index

@@ -86,3 +86,43 @@ tile.program @p sizes(%N) ins(%a: index, %b: index, %x: f32) outs(%Y: f32[N]) {
     } {tile.axis = "n"}
   }
 }
+
+// -----
+
+// A loop that descends has a position, its last less its index, in the index's place; and a grid that counts from its end has
+// rows that are as well known.
+// CHECK-LABEL: warp.kernel @descends
+// CHECK: %[[FIXED:.*]] = arith.minsi %{{.*}}, %c16384
+// CHECK: scf.for %[[N0:.*]] = %c0
+// CHECK: %[[POSITION:.*]] = arith.subi %{{.*}}, %[[N0]] : index
+// CHECK: %[[BASE:.*]] = arith.addi %[[FIXED]], %[[POSITION]] : index
+// CHECK-DAG: arith.cmpi sle, %[[BASE]], %c0
+// CHECK-DAG: arith.cmpi sle, %[[BASE]], %c8
+// CHECK-NOT: arith.cmpi
+tile.program @p sizes(%M, %N) ins(%x: f32) outs(%Y: f32[N]) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0.0 : f32
+  %blocks = arith.ceildivsi %M, %c64 : index
+  warp.kernel @descends grid(%i < %blocks) warps(1) {
+    %from = arith.subi %blocks, %c1 : index
+    %left = arith.subi %from, %i : index
+    %r = arith.maxsi %left, %c0 : index
+    %m0 = arith.muli %r, %c64 : index
+    %m = arith.addi %m0, %N : index
+    %m8 = arith.addi %m, %c8 : index
+    %before = arith.subi %N, %c1 : index
+    %block = arith.divui %before, %c64 : index
+    %last = arith.muli %block, %c64 : index
+    scf.for %n0 = %c0 to %N step %c64 {
+      %n = arith.subi %last, %n0 : index
+      %near = arith.cmpi sle, %n, %m : index
+      %far = arith.cmpi sle, %n, %m8 : index
+      %p = arith.select %near, %x, %zero : f32
+      %q = arith.select %far, %p, %x : f32
+      warp.store %q, %Y[%n] : f32, tensor<?xf32>
+    } {tile.axis = "n", tile.descending}
+  }
+}
