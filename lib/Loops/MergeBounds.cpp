@@ -7,12 +7,14 @@
 //
 // Does: selects of one neutral element around each other become one, and two
 // bounds of the same index one: n < N and n <= last become n <= min(N - 1,
-// last), whose right side a row computes once. Expects: tile loops. Leaves: the
-// same values, fewer comparisons an element. Does not handle: bounds that both
-// vary, along different axes.
+// last), whose right side a row computes once; where no row that exists sees
+// beyond the axis (last = m + N - M), n <= last alone. Expects: tile loops.
+// Leaves: the same values, fewer comparisons an element. Does not handle:
+// bounds that both vary, along different axes.
 //
 //===----------------------------------------------------------------------===//
 
+#include "AffineForms.h"
 #include "VisibilityFormula.h"
 #include "attentile/Loops/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -114,6 +116,37 @@ std::optional<std::pair<Bound, Bound>> matchPair(Value first, Value second) {
   return std::nullopt;
 }
 
+/// What rows a tile counts: up to this extent, those beyond belong to nothing.
+Value getExtentOfRows(Value rows) {
+  auto index = rows.getDefiningOp<tile::IndexOp>();
+  auto start = index ? index.getOperand().getDefiningOp<arith::MulIOp>()
+                     : arith::MulIOp();
+  auto id = start ? dyn_cast<BlockArgument>(start.getLhs()) : BlockArgument();
+  auto kernel = id ? dyn_cast<tile::KernelOp>(id.getOwner()->getParentOp())
+                   : tile::KernelOp();
+  if (!kernel)
+    return {};
+  auto count =
+      kernel.getBounds()[id.getArgNumber()].getDefiningOp<arith::CeilDivSIOp>();
+  return count && count.getRhs() == start.getRhs() ? count.getLhs() : Value();
+}
+
+/// Whether the limit of `near` is below that of `far` in each row that exists:
+/// m + N - M and N - 1.
+bool isNearer(const Bound &near, const Bound &far) {
+  if (!isUpper(near) || tile::isTile(far.limit.getType()))
+    return false;
+  AffineForm distance = getAffineForm(near.limit);
+  if (!distance.add(getAffineForm(far.limit), -1) || distance.terms.size() != 2)
+    return false;
+  distance.constant += isStrict(far) - isStrict(near);
+  auto [rows, extent] = std::pair(distance.terms[0], distance.terms[1]);
+  if (rows.second < 0)
+    std::swap(rows, extent);
+  return rows.second == 1 && extent.second == -1 && distance.constant <= 1 &&
+         getExtentOfRows(rows.first) == extent.first;
+}
+
 /// Two bounds of one index, both above or both below.
 struct MergeTwo : OpRewritePattern<arith::AndIOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -127,6 +160,12 @@ struct MergeTwo : OpRewritePattern<arith::AndIOp> {
     if (!pair)
       return failure();
     auto [a, b] = *pair;
+    for (auto [near, far, condition] :
+         {std::tuple(a, b, op.getLhs()), std::tuple(b, a, op.getRhs())})
+      if (isNearer(near, far)) {
+        rewriter.replaceOp(op, condition);
+        return success();
+      }
     if (isStrict(a) != isStrict(b))
       makeInclusive(rewriter, isStrict(a) ? a : b);
     Type type = a.limit.getType();

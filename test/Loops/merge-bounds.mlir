@@ -116,3 +116,50 @@ tile.program @three sizes(%M, %N) ins(%X: f32[M, N], %a: index[M], %b: index[M])
     tile.store %y, %Y[%m, %n] : tensor<16x16xf32, #mn>, tensor<?x?xf32>, (tensor<16xindex, #m>, tensor<16xindex, #n>)
   }
 }
+
+// -----
+
+#m = #tile.axes<"m">
+#n = #tile.axes<"n">
+#mn = #tile.axes<"m", "n">
+
+// The last row, M - 1, sees up to the axis's end: no row that exists sees beyond it, and its bound says nothing. A key farther
+// ahead would lie beyond.
+// CHECK-LABEL: tile.program @causal
+// CHECK-NOT: arith.minsi
+// CHECK: arith.cmpi sle
+// CHECK-NOT: arith.minsi
+// CHECK: tile.store
+// CHECK: arith.minsi
+// CHECK: tile.store
+tile.program @causal sizes(%M, %N) ins(%X: f32[M, N]) outs(%Y: f32[M, N]) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %blocks = arith.ceildivsi %M, %c16 : index
+  tile.kernel @causal_0 grid(%i < %blocks) {
+    %m0 = arith.muli %i, %c16 : index
+    %m = tile.index %m0 : tensor<16xindex, #m>
+    %n = tile.index %c0 : tensor<16xindex, #n>
+    %ninf = arith.constant dense<0xFF800000> : tensor<16x16xf32, #mn>
+    %more = arith.subi %N, %M : index
+    %mores = tile.broadcast %more : index to tensor<16xindex, #m>
+    %last = arith.addi %m, %mores : tensor<16xindex, #m>
+    %ones = tile.broadcast %c1 : index to tensor<16xindex, #m>
+    %beyond = arith.addi %last, %ones : tensor<16xindex, #m>
+    %lasts = tile.broadcast %last : tensor<16xindex, #m> to tensor<16x16xindex, #mn>
+    %beyonds = tile.broadcast %beyond : tensor<16xindex, #m> to tensor<16x16xindex, #mn>
+    %ns = tile.broadcast %n : tensor<16xindex, #n> to tensor<16x16xindex, #mn>
+    %end = tile.broadcast %N : index to tensor<16x16xindex, #mn>
+    %s = tile.load %X[%m, %n] : tensor<?x?xf32>, (tensor<16xindex, #m>, tensor<16xindex, #n>) -> tensor<16x16xf32, #mn>
+    %in = arith.cmpi slt, %ns, %end : tensor<16x16xindex, #mn>
+    %seen = arith.cmpi sle, %ns, %lasts : tensor<16x16xindex, #mn>
+    %both = arith.andi %in, %seen : tensor<16x16xi1, #mn>
+    %x = arith.select %both, %s, %ninf : tensor<16x16xi1, #mn>, tensor<16x16xf32, #mn>
+    tile.store %x, %Y[%m, %n] : tensor<16x16xf32, #mn>, tensor<?x?xf32>, (tensor<16xindex, #m>, tensor<16xindex, #n>)
+    %far = arith.cmpi sle, %ns, %beyonds : tensor<16x16xindex, #mn>
+    %all = arith.andi %in, %far : tensor<16x16xi1, #mn>
+    %y = arith.select %all, %s, %ninf : tensor<16x16xi1, #mn>, tensor<16x16xf32, #mn>
+    tile.store %y, %Y[%m, %n] : tensor<16x16xf32, #mn>, tensor<?x?xf32>, (tensor<16xindex, #m>, tensor<16xindex, #n>)
+  }
+}
