@@ -32,7 +32,7 @@ constexpr double kOfProducts = 1.3, kOfFew = 0.75, kOfEach = 22, kOfAxis = 4;
 /// Where what is needed fits so many registers that another block shares the
 /// multiprocessor, and what would be taken does not, ptxas stays within them in
 /// about half of the kernels.
-constexpr double kBeyondStep = 0.6, kOverStep = 1.02;
+constexpr double kBeyondStep = 0.6, kOverStep = 0.97;
 
 /// Walks a kernel backwards with the set of values that are still needed.
 class Pressure {

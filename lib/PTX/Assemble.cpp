@@ -204,29 +204,62 @@ static int64_t spillsOf(const GpuImage &image) {
   return bytes;
 }
 
+/// `ptx` asking, of each kernel that spilled below the limit of registers, for
+/// one block a multiprocessor less; empty if there is none.
+static std::string withFewerBlocks(StringRef ptx, const GpuImage &image) {
+  constexpr int64_t kOfMultiprocessor = 65536, kMost = 255;
+  std::string result;
+  for (const auto &[name, use] : image.kernels) {
+    size_t entry = ptx.find((".entry " + name + "(").str());
+    size_t threadsAt = ptx.find(".reqntid ", entry);
+    if (use.spillStores + use.spillLoads == 0 || use.registers >= kMost ||
+        use.registers == 0 || threadsAt == StringRef::npos)
+      continue;
+    StringRef line = ptx.substr(threadsAt).split('\n').first;
+    int64_t threads = 0;
+    if (line.drop_front(StringRef(".reqntid ").size())
+            .split(',')
+            .first.trim()
+            .getAsInteger(10, threads) ||
+        threads <= 0)
+      continue;
+    int64_t blocks = kOfMultiprocessor / (threads * use.registers);
+    std::string asked =
+        (".minnctapersm " + Twine(std::max<int64_t>(blocks - 1, 1)) + "\n")
+            .str();
+    result = (ptx.take_front(threadsAt) + asked + ptx.substr(threadsAt)).str();
+    ptx = result;
+  }
+  return result;
+}
+
 Expected<GpuImage> assemble(StringRef ptx, StringRef ptxas,
                             const GpuTarget &target, const GpuOptions &options,
                             mlir::Location loc) {
-  TemporaryFile source;
-  if (Error error = source.create("ptx"))
-    return std::move(error);
-  if (Error error = writeSource(source.path, ptx))
-    return std::move(error);
-  Expected<GpuImage> image =
-      assembleOnce(source.path, ptxas, "-O3", target, options, loc);
+  auto tryAt = [&](StringRef text, StringRef level) -> Expected<GpuImage> {
+    TemporaryFile source;
+    if (Error error = source.create("ptx"))
+      return std::move(error);
+    if (Error error = writeSource(source.path, text))
+      return std::move(error);
+    return assembleOnce(source.path, ptxas, level, target, options, loc);
+  };
+  Expected<GpuImage> image = tryAt(ptx, "-O3");
   if (!image)
     return image.takeError();
-  // Near the limit, and where it wants room for another block, ptxas spills
-  // what it moved up too far itself. At -O1 it moves less; where nothing spills
-  // that is slower (docs/performance.md).
-  if (spillsOf(*image) > 0) {
-    Expected<GpuImage> other =
-        assembleOnce(source.path, ptxas, "-O1", target, options, loc);
-    if (!other)
-      return other.takeError();
-    if (spillsOf(*other) < spillsOf(*image))
-      image = std::move(other);
-  }
+  // Where it wants room for another block, ptxas spills: it is asked for less.
+  // Near the limit it spills what it moved up too far itself. At -O1 it moves
+  // less; where nothing spills that is slower (docs/performance.md).
+  std::string roomy =
+      spillsOf(*image) > 0 ? withFewerBlocks(ptx, *image) : std::string();
+  for (auto [text, level] : {std::pair(StringRef(roomy), "-O3"), {ptx, "-O1"}})
+    if (spillsOf(*image) > 0 && !text.empty()) {
+      Expected<GpuImage> other = tryAt(text, level);
+      if (!other)
+        return other.takeError();
+      if (spillsOf(*other) < spillsOf(*image))
+        image = std::move(other);
+    }
   Expected<std::string> version = versionOf(ptxas);
   if (!version)
     return version.takeError();
