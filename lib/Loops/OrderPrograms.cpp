@@ -9,8 +9,8 @@
 // of that axis run from its end on, so that what starts last is short; where
 // programs share lists of blocks, those that share one run side by side.
 // Expects: tile.kernel with loop bounds. Leaves: the same programs under other
-// numbers, `tile.common_bytes`. Does not handle: bounds that are not monotone in
-// the coordinate; those stay.
+// numbers, `tile.common_bytes`. Does not handle: bounds that are not monotone
+// in the coordinate; those stay.
 //
 //===----------------------------------------------------------------------===//
 //
@@ -86,6 +86,12 @@ Trend Trends::find(Operation *op) {
     return join(operands[0], operands[1]);
   if (isa<arith::SubIOp>(op))
     return join(operands[0], negate(operands[1]));
+  // One of two ends, of which both rise: the loop's, or its start if it is
+  // empty.
+  if (isa<arith::SelectOp>(op))
+    return operands[1] == Trend::Rises && operands[2] == Trend::Rises
+               ? Trend::Rises
+               : Trend::Unknown;
   // Times or by a positive constant.
   APInt factor;
   if (isa<arith::MulIOp, arith::DivUIOp, arith::DivSIOp, arith::CeilDivSIOp,
@@ -130,8 +136,8 @@ int64_t commonBytes(tile::KernelOp kernel, BlockArgument id) {
   return rows * bytes;
 }
 
-/// Whether `loop` visits a list that each of the last axis's coordinates has, the
-/// same along the axis before it: that of a tile of rows, for all heads.
+/// Whether `loop` visits a list that each of the last axis's coordinates has,
+/// the same along the axis before it: that of a tile of rows, for all heads.
 bool sharesList(scf::ForOp loop, Block &body) {
   if (!loop->hasAttr("tile.from_list") || body.getNumArguments() < 2)
     return false;

@@ -26,6 +26,27 @@ tile.program @rises sizes(%M) ins(%X: f32[M]) outs(%Y: f32[M]) {
 
 // -----
 
+// A window: the end is the loop's, or its start where it is empty; both rise.
+// CHECK-LABEL: tile.kernel @window
+// CHECK: arith.subi %{{.*}}, %i
+tile.program @window sizes(%M) ins(%X: f32[M]) outs(%Y: f32[M]) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0.0 : f32
+  %n = arith.ceildivsi %M, %c64 : index
+  tile.kernel @window grid(%i < %n) {
+    %at = arith.muli %i, %c64 : index
+    %end = arith.addi %at, %c64 : index
+    %some = arith.cmpi slt, %end, %M : index
+    %to = arith.select %some, %end, %at : index
+    %r = scf.for %n0 = %at to %to step %c64 iter_args(%sum = %zero) -> (f32) {
+      scf.yield %sum : f32
+    } {tile.axis = "n"}
+  }
+}
+
+// -----
+
 // It falls: they start in order already. (Nor where nothing is known.)
 // CHECK-LABEL: tile.kernel @falls
 // CHECK-NOT: arith.subi %{{.*}}, %i
