@@ -77,24 +77,31 @@ SmallVector<Value> findNeeded(scf::ForOp loop, ArrayRef<CopyUnit> units) {
   return needed;
 }
 
+/// Whether `op` touches shared memory, other than by a copy if `copiesToo` is
+/// not set.
+static bool usesBuffers(Operation *op, bool copiesToo) {
+  WalkResult result = op->walk([&](Operation *inner) {
+    bool uses =
+        (copiesToo || !isa<warp::CopyAsyncOp>(inner)) &&
+        llvm::any_of(inner->getOperandTypes(), llvm::IsaPred<warp::BufferType>);
+    return uses ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
 void waitInLoops(Operation *from, ArrayRef<scf::ForOp> loops) {
   SmallVector<Operation *> meetings;
-  for (Operation *op = from; op != loops.back(); op = op->getNextNode()) {
-    if (llvm::is_contained(loops, op))
-      continue;
-    if (isa<warp::WaitGroupOp, warp::BarrierOp>(op)) {
+  for (Operation *op = from; op != loops.front(); op = op->getNextNode())
+    if (isa<warp::WaitGroupOp, warp::BarrierOp>(op))
       meetings.push_back(op);
-      continue;
-    }
-    WalkResult result = op->walk([](Operation *inner) {
-      bool reads = !isa<warp::CopyAsyncOp>(inner) &&
-                   llvm::any_of(inner->getOperandTypes(),
-                                llvm::IsaPred<warp::BufferType>);
-      return reads ? WalkResult::interrupt() : WalkResult::advance();
-    });
-    if (result.wasInterrupted())
+    else if (usesBuffers(op, /*copiesToo=*/false))
       return;
-  }
+  // Between the loops another copy may take the room of one that no loop has
+  // waited for, as none has turned.
+  for (Operation *op = loops.front(); op != loops.back();
+       op = op->getNextNode())
+    if (!llvm::is_contained(loops, op) && usesBuffers(op, /*copiesToo=*/true))
+      return;
   if (meetings.empty())
     return;
   for (Operation *op : meetings)
