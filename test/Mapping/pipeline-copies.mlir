@@ -284,3 +284,67 @@ tile.program @inside sizes(%N) ins(%Q: bf16[16, 16], %K: bf16[N, 16]) outs(%O: f
     warp.store %x, %O[%c0] : f32, tensor<16xf32>
   }
 }
+
+// -----
+
+!buffer = !warp.buffer<16x16xbf16, #tile.shared<pitch = 16, chunk = 8, rows = 4, period = 2>>
+
+// Between loops that hand over Q is copied again, perhaps to where the first copy is still on its way, as the first loop need
+// not turn: each is waited for where it was.
+// CHECK-LABEL: warp.kernel @between_0
+// CHECK: warp.copy_async %Q
+// CHECK: warp.wait_group
+// CHECK-NEXT: warp.barrier
+// CHECK: scf.for
+// CHECK: warp.copy_async %Q
+// CHECK: warp.wait_group
+// CHECK-NEXT: warp.barrier
+// CHECK: scf.for
+tile.program @between sizes(%N) ins(%Q: bf16[16, 16], %K: bf16[N, 16]) outs(%O: f32[16]) {
+  warp.kernel @between_0 grid() warps(1) {
+    %c0 = arith.constant 0 : index
+    %c16 = arith.constant 16 : index
+    %q = warp.alloc : !buffer
+    %k = warp.alloc : !buffer
+    %p = warp.alloc : !buffer
+    %l = warp.alloc : !buffer
+    %half = arith.divui %N, %c16 : index
+    warp.copy_async %Q[%c0, %c0] dims [0, 1] to %q : tensor<16x16xbf16>, !buffer
+    warp.commit_group
+    warp.wait_group 0
+    warp.barrier
+    %zero = arith.constant dense<0.0> : vector<8xbf16>
+    %r = scf.for %n = %c0 to %half step %c16 iter_args(%acc = %zero) -> vector<8xbf16> {
+      warp.barrier
+      warp.copy_async %K[%n, %c0] dims [0, 1] to %k : tensor<?x16xbf16>, !buffer
+      warp.commit_group
+      warp.wait_group 0
+      warp.barrier
+      %a = warp.ldmatrix %q[%c0, %c0] num 4 : !buffer -> vector<8xbf16>
+      %b = warp.ldmatrix %k[%c0, %c0] num 4 : !buffer -> vector<8xbf16>
+      %ab = arith.mulf %a, %b : vector<8xbf16>
+      %sum = arith.addf %acc, %ab : vector<8xbf16>
+      scf.yield %sum : vector<8xbf16>
+    }
+    warp.barrier
+    warp.copy_async %Q[%c0, %c0] dims [0, 1] to %p : tensor<16x16xbf16>, !buffer
+    warp.commit_group
+    warp.wait_group 0
+    warp.barrier
+    %t = scf.for %n = %half to %N step %c16 iter_args(%acc = %r) -> vector<8xbf16> {
+      warp.barrier
+      warp.copy_async %K[%n, %c0] dims [0, 1] to %l : tensor<?x16xbf16>, !buffer
+      warp.commit_group
+      warp.wait_group 0
+      warp.barrier
+      %a = warp.ldmatrix %p[%c0, %c0] num 4 : !buffer -> vector<8xbf16>
+      %b = warp.ldmatrix %l[%c0, %c0] num 4 : !buffer -> vector<8xbf16>
+      %ab = arith.mulf %a, %b : vector<8xbf16>
+      %sum = arith.addf %acc, %ab : vector<8xbf16>
+      scf.yield %sum : vector<8xbf16>
+    }
+    %s = vector.reduction <add>, %t : vector<8xbf16> into bf16
+    %x = arith.extf %s : bf16 to f32
+    warp.store %x, %O[%c0] : f32, tensor<16xf32>
+  }
+}
