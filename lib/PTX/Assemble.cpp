@@ -212,8 +212,8 @@ static std::string withFewerBlocks(StringRef ptx, const GpuImage &image) {
   for (const auto &[name, use] : image.kernels) {
     size_t entry = ptx.find((".entry " + name + "(").str());
     size_t threadsAt = ptx.find(".reqntid ", entry);
-    if (use.spillStores + use.spillLoads == 0 || use.registers >= kMost ||
-        use.registers == 0 || threadsAt == StringRef::npos)
+    if (use.spillStores + use.spillLoads == 0 || use.registers == 0 ||
+        threadsAt == StringRef::npos)
       continue;
     StringRef line = ptx.substr(threadsAt).split('\n').first;
     int64_t threads = 0;
@@ -224,9 +224,10 @@ static std::string withFewerBlocks(StringRef ptx, const GpuImage &image) {
         threads <= 0)
       continue;
     int64_t blocks = kOfMultiprocessor / (threads * use.registers);
-    std::string asked =
-        (".minnctapersm " + Twine(std::max<int64_t>(blocks - 1, 1)) + "\n")
-            .str();
+    // Registers come in eights: what one block less leaves must be more.
+    if (use.registers + 8 > kMost || blocks < 2)
+      continue;
+    std::string asked = (".minnctapersm " + Twine(blocks - 1) + "\n").str();
     result = (ptx.take_front(threadsAt) + asked + ptx.substr(threadsAt)).str();
     ptx = result;
   }
