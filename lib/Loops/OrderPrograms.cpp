@@ -28,6 +28,7 @@
 
 #include "Tile/Tile.h"
 #include "attentile/Loops/Passes.h"
+#include "attentile/Trend.h"
 #include "mlir/IR/Matchers.h"
 
 namespace attentile {
@@ -40,22 +41,7 @@ using namespace mlir;
 namespace attentile {
 namespace {
 
-/// How a value changes as the coordinate grows.
-enum class Trend { Constant, Rises, Falls, Unknown };
-
-Trend negate(Trend trend) {
-  return trend == Trend::Rises   ? Trend::Falls
-         : trend == Trend::Falls ? Trend::Rises
-                                 : trend;
-}
-
-/// Of a function that rises with both operands.
-Trend join(Trend a, Trend b) {
-  if (a == Trend::Constant || a == b)
-    return b;
-  return b == Trend::Constant ? a : Trend::Unknown;
-}
-
+/// How values change as the coordinate grows.
 class Trends {
 public:
   explicit Trends(Value id) : known{{id, Trend::Rises}} {}

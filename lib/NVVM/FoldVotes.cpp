@@ -16,6 +16,7 @@
 
 #include "IndexSums.h"
 #include "attentile/NVVM/Passes.h"
+#include "attentile/Trend.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/IRMapping.h"
@@ -34,23 +35,7 @@ using P = arith::CmpIPredicate;
 
 constexpr int64_t kLanes = 32;
 
-/// How a value changes with the lane's number: not at all, or in one direction.
-enum class Trend { Same, Grows, Falls, Unknown };
-
-Trend reverse(Trend trend) {
-  return trend == Trend::Grows   ? Trend::Falls
-         : trend == Trend::Falls ? Trend::Grows
-                                 : trend;
-}
-
-/// Of what grows with both.
-Trend join(Trend a, Trend b) {
-  if (a == Trend::Same || a == b)
-    return b;
-  return b == Trend::Same ? a : Trend::Unknown;
-}
-
-/// The trends of one kernel's values.
+/// How one kernel's values change with the lane's number.
 class Trends {
 public:
   Trend get(Value value) {
@@ -66,16 +51,16 @@ private:
     if (auto argument = dyn_cast<BlockArgument>(value)) {
       auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
       if (!loop) // the kernel's coordinates, the program's arguments
-        return Trend::Same;
+        return Trend::Constant;
       return argument == loop.getInductionVar()
                  ? join(get(loop.getLowerBound()), get(loop.getStep()))
                  : Trend::Unknown;
     }
     Operation *op = value.getDefiningOp();
     if (isa<warp::LaneIdOp>(op))
-      return Trend::Grows;
+      return Trend::Rises;
     if (isa<warp::WarpIdOp>(op) || op->hasTrait<OpTrait::ConstantLike>())
-      return Trend::Same;
+      return Trend::Constant;
     if (op->getNumRegions() != 0 || !isPure(op) || op->getNumOperands() == 0)
       return Trend::Unknown;
     SmallVector<Trend> of;
@@ -85,18 +70,19 @@ private:
             op))
       return of.size() == 1 ? of[0] : join(of[0], of[1]);
     if (isa<arith::SubIOp>(op))
-      return join(of[0], reverse(of[1]));
+      return join(of[0], negate(of[1]));
     if (isa<arith::MulIOp>(op))
       if (auto factor = getConstantIntValue(op->getOperand(1)))
-        return *factor >= 0 ? of[0] : reverse(of[0]);
+        return *factor >= 0 ? of[0] : negate(of[0]);
     // Without a sign: of the lane's own number.
     if (isa<arith::DivUIOp>(op) &&
         op->getOperand(0).getDefiningOp<warp::LaneIdOp>() &&
         getConstantIntValue(op->getOperand(1)))
-      return Trend::Grows;
-    bool isSame =
-        llvm::all_of(of, [](Trend trend) { return trend == Trend::Same; });
-    return isSame && !isa<warp::ThreadIdOp>(op) ? Trend::Same : Trend::Unknown;
+      return Trend::Rises;
+    bool isConstant =
+        llvm::all_of(of, [](Trend trend) { return trend == Trend::Constant; });
+    return isConstant && !isa<warp::ThreadIdOp>(op) ? Trend::Constant
+                                                    : Trend::Unknown;
   }
 
   llvm::DenseMap<Value, Trend> known;
@@ -140,13 +126,12 @@ bool Folder::add(arith::CmpIOp op, SmallVectorImpl<Leaf> &leaves) {
   if (predicate != P::slt && predicate != P::sle)
     return false;
   leaf.strict = predicate == P::slt;
-  Trend trend =
-      join(trends.get(leaf.lesser), reverse(trends.get(leaf.greater)));
+  Trend trend = join(trends.get(leaf.lesser), negate(trends.get(leaf.greater)));
   IndexSum greater;
   if (trend == Trend::Unknown || !sums.collect(leaf.lesser, leaf.difference) ||
       !sums.collect(leaf.greater, greater))
     return false;
-  leaf.lane = trend == Trend::Grows ? kLanes - 1 : 0;
+  leaf.lane = trend == Trend::Rises ? kLanes - 1 : 0;
   for (auto [place, term] : greater.terms)
     leaf.difference.add(place, term.first, -term.second);
   leaf.difference.constant -= greater.constant;
@@ -171,7 +156,7 @@ bool Folder::collect(Value condition, SmallVectorImpl<Leaf> &leaves) {
 
 /// What `value` is in a lane.
 Value Folder::at(Value value, int64_t lane, IRMapping &mapping) {
-  if (trends.get(value) == Trend::Same)
+  if (trends.get(value) == Trend::Constant)
     return value;
   if (Value known = mapping.lookupOrNull(value))
     return known;
