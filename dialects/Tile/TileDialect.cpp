@@ -88,7 +88,8 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
                   "a map from sizes to one extent");
   }
   if (name == "tile.descending" || name == "tile.alternating" ||
-      name == "tile.from_list" || name == "tile.to_list")
+      name == "tile.programs" || name == "tile.from_list" ||
+      name == "tile.to_list")
     return onLoop(isa<UnitAttr>(value), "a unit");
   if (name == getWarpsAttrHelper().getName())
     return onKernel(isa<WarpsAttr>(value), "#tile.warps<...>");

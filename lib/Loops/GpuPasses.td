@@ -281,7 +281,7 @@ def TileSequencePrograms : Pass<"tile-sequence-programs"> {
     tile.kernel @k grid(%b < %B, %h < %H, %i < %n) {     tile.kernel @k grid(%b < %B, %h < %H) {
       scf.for %n0 ... {tile.axis = "n"}                    scf.for %i = %c0 to %n step %c1 {
     }                                                        scf.for %n0 ... {tile.axis = "n", tile.alternating}
-                                                           } {tile.axis = "i"}
+                                                           } {tile.axis = "i", tile.programs}
                                                          }
     ```
   }];

@@ -9,7 +9,7 @@
 // in a loop; the reductions in it go over their blocks there and back
 // (`tile.alternating`), so that each begins with what the one before read last
 // and the cache still has. Expects: tile.kernel. Leaves: a grid with an axis
-// less, and a loop named as the axis around the whole body. Does not handle:
+// less, and a loop named as the axis around the whole body (`tile.programs`). Does not handle:
 // grids of one axis stay as they are where they have none to lose; loops that
 // go on where another one ends, and those with an order of their own, keep it.
 //
@@ -46,6 +46,7 @@ void sequence(tile::KernelOp kernel) {
   Value one = arith::ConstantIndexOp::create(builder, loc, 1);
   auto loop = scf::ForOp::create(builder, loc, zero, bound, one);
   loop->setAttr("tile.axis", name);
+  loop->setAttr("tile.programs", builder.getUnitAttr());
   for (Operation *op : moved)
     op->moveBefore(loop.getBody()->getTerminator());
   for (auto inner : loop.getBody()->getOps<scf::ForOp>())

@@ -9,12 +9,12 @@
 // `shared_bytes`; buffers that are not needed at the same time share room.
 // Expects: copies where they will run (warp-pipeline-copies). Leaves: a barrier
 // before a buffer is first written where another was read and none stood
-// between. Does not handle: copies that a loop touches, which are kept through
-// the outermost one.
+// between. Does not handle: copies that a loop requests for its next turn,
+// which are kept through it.
 //
-// What registers leave in a buffer and read again before a loop's next turn
-// could make room in each turn, for a barrier or two: it does where the buffers
-// would not fit otherwise.
+// What is written in each turn of a loop and read before the next one could
+// make room in each turn, for a barrier or two: it does where the buffers would
+// not fit otherwise.
 //
 //===----------------------------------------------------------------------===//
 
@@ -95,34 +95,42 @@ bool meetFrom(Operation *op, const Life &life) {
   return false;
 }
 
-/// Whether the buffer is written before it is read in each turn of the loops
-/// that it is used in: by registers alone, in one block.
-bool isFreshEachTurn(const Life &life) {
-  Operation *first = life.accesses.front();
-  for (Operation *access : life.accesses) {
-    if (access->getBlock() != first->getBlock() ||
-        isa<warp::CopyAsyncOp>(access))
-      return false;
-    if (access->isBeforeInBlock(first))
-      first = access;
-  }
-  return isa<warp::StoreSharedOp>(first) &&
-         llvm::none_of(life.alloc->getUsers(),
-                       [](Operation *user) { return isa<warp::StageOp>(user); });
-}
-
-/// The life as the block sees it that it lies in.
+/// The life as a block sees it; null where nothing in it is accessed.
 Life seenFrom(Block &block, const Life &life) {
   Life result = life;
   result.first = result.last = nullptr;
   for (Operation *access : life.accesses) {
     Operation *op = block.findAncestorOpInBlock(*access);
+    if (!op)
+      continue;
     if (!result.first || op->isBeforeInBlock(result.first))
       result.first = op;
     if (!result.last || result.last->isBeforeInBlock(op))
       result.last = op;
   }
   return result;
+}
+
+/// The first of a life's accesses in the order of the program, from `op` on,
+/// which holds some.
+Operation *findFirst(Operation *op, const Life &life) {
+  if (llvm::is_contained(life.accesses, op))
+    return op;
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      if (Operation *first = seenFrom(block, life).first)
+        return findFirst(first, life);
+  return nullptr;
+}
+
+/// Whether the buffer holds nothing from one turn to the next of the loop that
+/// all of its accesses stand in: the first of them writes it. What a loop
+/// requests for its next turn it has requested before its first turn too, so
+/// that an access stands outside of it; all else that is copied has been waited
+/// for where it is read, or behind where it may be (warp-pipeline-copies).
+bool isFreshEachTurn(const Life &life) {
+  return isa_and_nonnull<warp::StoreSharedOp, warp::CopyAsyncOp>(
+      findFirst(life.first, life));
 }
 
 /// Calls `visit` with each of the two lives that ends before the other begins,

@@ -9,8 +9,9 @@
 // are waited for at once (tile-to-warp). Leaves: one buffer for each copy, or
 // `stages` of them; loops that follow each other and read the same windows hand
 // over; loops over a list read the entry of the next iteration first. Does not
-// handle: copies whose address depends on what the loop computes, which stay as
-// they are.
+// handle: copies whose address depends on what the loop computes, and those of
+// a loop of whole programs (`tile.programs`), whose tiles leave no room for two
+// programs' queries: they stay as they are.
 //
 // With one buffer each, as FlashAttention-2 has them, a loop with copies K, V
 // that are read one after the other becomes
@@ -306,6 +307,8 @@ struct WarpPipelineCopies : impl::WarpPipelineCopiesBase<WarpPipelineCopies> {
   void pipeline(Block &block, int64_t buffers) {
     std::vector<Chain> chains;
     for (auto loop : block.getOps<scf::ForOp>()) {
+      if (loop->hasAttr("tile.programs"))
+        continue;
       SmallVector<CopyUnit> units = findCopyUnits(loop);
       if (units.empty())
         continue;

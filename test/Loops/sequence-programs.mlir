@@ -9,7 +9,7 @@
 // CHECK:   %[[AT:.*]] = arith.muli %[[I]],
 // CHECK:   tile.index %[[AT]]
 // CHECK:   tile.store
-// CHECK: } {tile.axis = "i"}
+// CHECK: } {tile.axis = "i", tile.programs}
 // A grid without axes has no program to lose.
 // CHECK-LABEL: tile.kernel @none grid() {
 // CHECK-NOT: scf.for
@@ -34,7 +34,7 @@ tile.program @copy sizes(%H, %M) ins(%X: f32[H, M]) outs(%Y: f32[H, M]) {
 // CHECK: } {tile.axis = "n", tile.descending}
 // CHECK: } {tile.axis = "n"}
 // CHECK: } {tile.axis = "n"}
-// CHECK: } {tile.axis = "i"}
+// CHECK: } {tile.axis = "i", tile.programs}
 tile.program @sums sizes(%H, %M) ins(%X: f32[H, M]) outs(%Y: f32[H]) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -348,3 +348,60 @@ tile.program @between sizes(%N) ins(%Q: bf16[16, 16], %K: bf16[N, 16]) outs(%O: 
     warp.store %x, %O[%c0] : f32, tensor<16xf32>
   }
 }
+
+// -----
+
+!buffer = !warp.buffer<16x16xbf16, #tile.shared<pitch = 16, chunk = 8, rows = 4, period = 2>>
+
+// A loop of whole programs copies each one's Q as a program of its own would: two would take room that the tiles were not
+// chosen for. K of the loop in it runs ahead.
+// CHECK-LABEL: warp.kernel @programs_0
+// CHECK-NOT: warp.copy_async
+// CHECK: scf.for %[[I:.*]] = %c0 to %M
+// CHECK-NEXT: warp.barrier
+// CHECK-NEXT: warp.copy_async %Q[%[[I]], %c0]
+// CHECK-NEXT: warp.commit_group
+// CHECK-NEXT: warp.wait_group 0
+// CHECK-NEXT: warp.barrier
+// CHECK: scf.if
+// CHECK-NEXT: warp.copy_async %K[%c0, %c0]
+// CHECK: scf.for
+// CHECK: tile.programs
+// STAGES-LABEL: warp.kernel @programs_0
+// STAGES-NOT: warp.copy_async
+// STAGES: %[[Q:.*]] = warp.alloc : {{.*}} period = 2>>{{$}}
+// STAGES: scf.for %[[I:.*]] = %c0 to %M
+// STAGES-NEXT: warp.barrier
+// STAGES-NEXT: warp.copy_async %Q[%[[I]], %c0] dims [0, 1] to %[[Q]] :
+tile.program @programs sizes(%M, %N) ins(%Q: bf16[M, 16], %K: bf16[N, 16]) outs(%O: f32[16]) {
+  warp.kernel @programs_0 grid() warps(1) {
+    %c0 = arith.constant 0 : index
+    %c16 = arith.constant 16 : index
+    %q = warp.alloc : !buffer
+    %k = warp.alloc : !buffer
+    %zero = arith.constant dense<0.0> : vector<8xbf16>
+    scf.for %m = %c0 to %M step %c16 {
+      warp.barrier
+      warp.copy_async %Q[%m, %c0] dims [0, 1] to %q : tensor<?x16xbf16>, !buffer
+      warp.commit_group
+      warp.wait_group 0
+      warp.barrier
+      %r = scf.for %n = %c0 to %N step %c16 iter_args(%acc = %zero) -> vector<8xbf16> {
+        warp.barrier
+        warp.copy_async %K[%n, %c0] dims [0, 1] to %k : tensor<?x16xbf16>, !buffer
+        warp.commit_group
+        warp.wait_group 0
+        warp.barrier
+        %a = warp.ldmatrix %q[%c0, %c0] num 4 : !buffer -> vector<8xbf16>
+        %b = warp.ldmatrix %k[%c0, %c0] num 4 : !buffer -> vector<8xbf16>
+        %ab = arith.mulf %a, %b : vector<8xbf16>
+        %sum = arith.addf %acc, %ab : vector<8xbf16>
+        scf.yield %sum : vector<8xbf16>
+      }
+      %s = vector.reduction <add>, %r : vector<8xbf16> into bf16
+      %wide = arith.extf %s : bf16 to f32
+      %at = arith.divui %m, %c16 : index
+      warp.store %wide, %O[%at] : f32, tensor<16xf32>
+    } {tile.axis = "i", tile.programs}
+  }
+}

@@ -189,6 +189,15 @@ func.func @alternating_type(%a: index) {
 
 // -----
 
+func.func @programs_type(%a: index) {
+  // expected-error @below {{expected 'tile.programs' to be a unit, got true}}
+  scf.for %i = %a to %a step %a {
+  } {tile.programs = true}
+  return
+}
+
+// -----
+
 func.func @inside_type(%a: index) {
   // expected-error @below {{expected 'tile.inside' to be a map from sizes to one extent, got affine_map<(d0) -> (d0)>}}
   scf.for %i = %a to %a step %a {
