@@ -24,6 +24,7 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/CSE.h"
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace attentile {
@@ -41,6 +42,70 @@ struct Grid {
   SmallVector<const Statement *> statements;
   attn::Axes step, tile, loop, whole;
 };
+
+void eraseDead(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}
+
+/// What a loop over tiles must carry for the results that are used.
+llvm::BitVector findNeeded(attn::ForOp loop) {
+  llvm::BitVector needed(loop.getNumResults());
+  SmallVector<Value> reached;
+  auto reach = [&](unsigned number) {
+    if (!needed.test(number))
+      reached.push_back(loop.getNexts()[number]);
+    needed.set(number);
+  };
+  for (OpResult result : loop.getResults())
+    if (!result.use_empty())
+      reach(result.getResultNumber());
+  llvm::DenseSet<Operation *> seen;
+  while (!reached.empty()) {
+    Value value = reached.pop_back_val();
+    auto argument = dyn_cast<BlockArgument>(value);
+    if (argument && llvm::is_contained(loop.getCarried(), argument))
+      reach(argument.getArgNumber() - 1);
+    Operation *op = value.getDefiningOp();
+    if (op && loop->isProperAncestor(op) && seen.insert(op).second)
+      llvm::append_range(reached, op->getOperands());
+  }
+  return needed;
+}
+
+/// The loop without what its grid has no use for: that may have axes that are
+/// none of the grid's.
+void carryNeededOnly(attn::ForOp loop) {
+  llvm::BitVector needed = findNeeded(loop);
+  if (needed.all())
+    return;
+  auto select = [&](ValueRange values) {
+    SmallVector<Value> result;
+    for (unsigned number : needed.set_bits())
+      result.push_back(values[number]);
+    return result;
+  };
+  SmallVector<Value> starts = select(loop.getStarts());
+  OpBuilder builder(loop);
+  auto made = attn::ForOp::create(
+      builder, loop.getLoc(), TypeRange(ValueRange(starts)), loop.getAxis(),
+      loop.getLower(), loop.getUpper(), loop.getSize(), starts);
+  for (auto [from, to] :
+       llvm::zip_equal(select(loop.getResults()), made.getResults()))
+    from.replaceAllUsesWith(to);
+  Operation *next = loop.getBody().front().getTerminator();
+  next->setOperands(select(loop.getNexts()));
+  made.getBody().takeBody(loop.getBody());
+  loop.erase();
+  Block &body = made.getBody().front();
+  eraseDead(body);
+  llvm::BitVector unused(body.getNumArguments());
+  for (unsigned i = 1; i < unused.size(); ++i)
+    if (!needed.test(i - 1))
+      unused.set(i);
+  body.eraseArguments(unused);
+}
 
 class GridFormation {
 public:
@@ -173,6 +238,11 @@ private:
     IRRewriter rewriter(builder);
     DominanceInfo dominance(op);
     eliminateCommonSubExpressions(rewriter, dominance, op);
+    // Afterwards: a loop that several statements have copies of is one now.
+    Block &body = op.getBody().front();
+    for (auto loop : llvm::make_early_inc_range(body.getOps<attn::ForOp>()))
+      carryNeededOnly(loop);
+    eraseDead(body);
   }
 
   void emit(OpBuilder &builder, const Statement &statement) {
@@ -233,10 +303,7 @@ private:
 struct AttnFormGrids : impl::AttnFormGridsBase<AttnFormGrids> {
   void runOnOperation() override {
     WalkResult result = getOperation()->walk([](attn::KernelOp kernel) {
-      for (Operation &op :
-           llvm::make_early_inc_range(llvm::reverse(kernel.getHeadBlock())))
-        if (isOpTriviallyDead(&op))
-          op.erase();
+      eraseDead(kernel.getHeadBlock());
       return failed(GridFormation(kernel).run()) ? WalkResult::interrupt()
                                                  : WalkResult::skip();
     });

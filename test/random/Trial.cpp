@@ -301,7 +301,8 @@ Outcome runTrial(const Program &program, RunRecorder *recorder) {
   outcome.configuration = check.failures[0].configuration;
   // An axis of which folding left nothing, as under a mask that is never true,
   // has no tiles.
-  if (llvm::StringRef(passError).starts_with("expected an axis ")) {
+  if (llvm::StringRef(passError).starts_with("expected an axis ") &&
+      !program.switches.tileSizes.empty()) {
     Program untiled = program;
     untiled.switches.tileSizes.clear();
     return runTrial(untiled, recorder);
