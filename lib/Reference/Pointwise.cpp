@@ -339,9 +339,9 @@ void Evaluator::select(const Step &step, Array &to) {
   const Array &condition = operand(step, 0), &yes = operand(step, 1),
               &no = operand(step, 2);
   bool floats = step.kind == Kind::Float;
-  // A row's statistic that is NaN because of a tensor's NaN may be applied to
-  // the sum over what is kept of the row: 0 * NaN where nothing is.
-  bool mayTaint = floats && step.tainted && step.ofStatistics;
+  // A row's statistic that is NaN, as a score in it is, may be applied to the
+  // sum over what is kept of the row: 0 * NaN where nothing is.
+  bool mayTaint = floats && step.ofStatistics;
   bool exact =
       !mayTaint && condition.e.empty() && yes.e.empty() && no.e.empty();
   bool rounded = !yes.w.empty() || !no.w.empty();

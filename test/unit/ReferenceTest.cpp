@@ -210,35 +210,43 @@ TEST(Reference, NaNAndInfinityGoWhereTheFormulaSays) {
 }
 
 /// A mask after the softmax: where a row that is NaN keeps nothing, its sum is
-/// 0 or NaN. Finite rows are 0.
+/// 0 or NaN, whether a tensor holds the NaN or the formula makes it. Finite
+/// rows are 0.
 TEST(Reference, NaNOfARowThatKeepsNothing) {
-  ParsedKernel kernel(R"mlir(
+  for (bool isComputed : {false, true}) {
+    ParsedKernel kernel(std::string(R"mlir(
 attn.kernel @k sizes(%M, %N) indices(%m < M, %n < N)
     ins(%X: f32[M, N], %keep: i1[M, N]) outs(%A: f32[M]) {
-  %x = attn.read %X[%m, %n] : tensor<?x?xf32>
+  %y = attn.read %X[%m, %n] : tensor<?x?xf32>
+  %l = math.log %y : f32
   %kept = attn.read %keep[%m, %n] : tensor<?x?xi1>
-  %p = attn.softmax %x over (%n) : f32
+  %p = attn.softmax %)mlir") +
+                        (isComputed ? "l" : "y") +
+                        R"mlir( over (%n) : f32
   %zero = arith.constant 0.0 : f32
   %w = arith.select %kept, %p, %zero : f32
   %a = attn.reduce sum %w over (%n) : f32
   attn.write %a to %A[%m] : f32, tensor<?xf32>
 })mlir");
-  HostTensor x = randomTensor(ElementType::F32, {3, 4}, 1);
-  HostTensor keep = HostTensor::allocate(ElementType::Bool, {3, 4});
-  x.set({0, 1}, NAN);
-  x.set({1, 1}, NAN);
-  for (int64_t n = 0; n < 4; ++n) {
-    keep.set({0, n}, 0);
-    keep.set({1, n}, n == 2);
-    keep.set({2, n}, 0);
+    HostTensor x = HostTensor::allocate(ElementType::F32, {3, 4});
+    HostTensor keep = HostTensor::allocate(ElementType::Bool, {3, 4});
+    for (int64_t n = 0; n < 4; ++n) {
+      for (int64_t m = 0; m < 3; ++m)
+        x.set({m, n}, 1 + n);
+      keep.set({0, n}, 0);
+      keep.set({1, n}, n == 2);
+      keep.set({2, n}, 0);
+    }
+    x.set({0, 1}, isComputed ? -1 : NAN);
+    x.set({1, 1}, isComputed ? -1 : NAN);
+    ReferenceResult result = kernel.evaluate({x, keep});
+    const ReferenceOutput &a = result.outputs[0];
+    EXPECT_TRUE(a.isExcluded(0));
+    EXPECT_TRUE(std::isnan(a.values[1]));
+    EXPECT_FALSE(a.isExcluded(1));
+    EXPECT_EQ(a.values[2], 0);
+    EXPECT_FALSE(a.isExcluded(2));
   }
-  ReferenceResult result = kernel.evaluate({x, keep});
-  const ReferenceOutput &a = result.outputs[0];
-  EXPECT_TRUE(a.isExcluded(0));
-  EXPECT_TRUE(std::isnan(a.values[1]));
-  EXPECT_FALSE(a.isExcluded(1));
-  EXPECT_EQ(a.values[2], 0);
-  EXPECT_FALSE(a.isExcluded(2));
 }
 
 /// What multiplies a sum with a softmax in it may multiply its terms: of an
