@@ -315,7 +315,7 @@ void Evaluator::computeWhole(const Step &step, Array &to) {
       Num x = a.num(step.from.front()[i]), y = b.num(step.from.back()[i]);
       if (step.op == Op::CompareF) {
         to.i[i] = compareFloat(step.whole, x.v, y.v);
-        to.e[i] = isClose(x, y) ? 1 : 0;
+        to.e[i] = !step.isDecided && isClose(x, y) ? 1 : 0;
       } else {
         Num truncated = steps(x, [](double v) { return std::trunc(v); });
         to.i[i] = static_cast<int64_t>(

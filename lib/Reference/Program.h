@@ -145,6 +145,7 @@ struct Step {
   bool tainted = false;            // may come from an inf or NaN in memory
   attn::Axes bound;                // by the reductions that it depends on
   bool ofStatistics = false;       // Select: of reductions along its own axes
+  bool isDecided = false;          // CompareF: counts as certain
   // MulF, DivF, Pow: whether an operand has a sum in it whose terms a kernel
   // may multiply apart.
   bool splitsFirst = false, splitsSecond = false;

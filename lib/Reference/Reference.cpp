@@ -306,19 +306,28 @@ static void makeExact(Program &program) {
   }
 }
 
-/// One evaluation; without `rounds` the factors of products enter exactly.
+/// Takes comparisons of floats as certain.
+static void decide(Program &program) {
+  for (Step &step : program.steps) {
+    step.isDecided = step.op == Op::CompareF;
+    if (step.loop)
+      decide(step.loop->program);
+  }
+}
+
+/// One evaluation; `change` is made to its programs.
 static llvm::Expected<ReferenceResult>
 evaluateOnce(KernelOp kernel, ArrayRef<HostTensor> ins, ArrayRef<int64_t> sizes,
-             const ReferenceOptions &options, bool rounds) {
+             const ReferenceOptions &options,
+             llvm::function_ref<void(Program &)> change) {
   Inputs inputs = untainted(kernel, ins, sizes);
   for (size_t i = 0; i < ins.size(); ++i)
     inputs.tainted[i] = holdsNonFinite(ins[i]);
   llvm::Expected<std::vector<Program>> programs = buildPrograms(inputs);
   if (!programs)
     return programs.takeError();
-  if (!rounds)
-    for (Program &program : *programs)
-      makeExact(program);
+  for (Program &program : *programs)
+    change(program);
   ReferenceResult result;
   std::vector<Sink> sinks;
   for (BlockArgument argument : kernel.getOutArgs()) {
@@ -373,8 +382,12 @@ evaluateOnce(KernelOp kernel, ArrayRef<HostTensor> ins, ArrayRef<int64_t> sizes,
 /// out do not count. Norms of two right kernels are alike where they are sums
 /// of many alike errors. An element that has more than a 128th of the sum by
 /// itself, as the column of an outlier does, counts with all that it may lose.
+/// Nor is a comparison that a right kernel may decide otherwise, as that of a
+/// probability with a threshold, a rounding: what its other branch makes of an
+/// element, the bound beyond that in `decided`, counts beside f32's.
 static double boundNorm(const ReferenceOutput &output,
-                        const ReferenceOutput &unrounded) {
+                        const ReferenceOutput &unrounded,
+                        const ReferenceOutput &decided) {
   auto allowed = [&](size_t i) {
     return output.isExcluded(i)
                ? 0
@@ -387,8 +400,11 @@ static double boundNorm(const ReferenceOutput &output,
     double share = allowed(i) * allowed(i);
     if (share > all / 128)
       sum += share;
-    else if (!unrounded.isExcluded(i))
-      sum += unrounded.bounds[i] * unrounded.bounds[i];
+    else if (!unrounded.isExcluded(i) && !output.isExcluded(i)) {
+      double undecided = std::max(output.bounds[i] - decided.bounds[i], 0.0);
+      double lost = unrounded.bounds[i] + undecided;
+      sum += lost * lost;
+    }
   }
   return std::sqrt(sum);
 }
@@ -398,19 +414,29 @@ llvm::Expected<ReferenceResult> evaluate(KernelOp kernel,
                                          ArrayRef<int64_t> sizes,
                                          const ReferenceOptions &options) {
   llvm::Expected<ReferenceResult> result =
-      evaluateOnce(kernel, ins, sizes, options, /*rounds=*/true);
+      evaluateOnce(kernel, ins, sizes, options, [](Program &) {});
   if (!result ||
       llvm::none_of(result->outputs,
                     std::mem_fn(&ReferenceOutput::takesNormCriterion)))
     return result;
   llvm::Expected<ReferenceResult> exact =
-      evaluateOnce(kernel, ins, sizes, options, /*rounds=*/false);
+      evaluateOnce(kernel, ins, sizes, options, makeExact);
   if (!exact)
     return exact.takeError();
-  for (auto [output, unrounded] :
-       llvm::zip_equal(result->outputs, exact->outputs))
+  WalkResult comparison =
+      kernel.walk([](arith::CmpFOp) { return WalkResult::interrupt(); });
+  std::vector<ReferenceOutput> decided = result->outputs;
+  if (comparison.wasInterrupted()) {
+    llvm::Expected<ReferenceResult> again =
+        evaluateOnce(kernel, ins, sizes, options, decide);
+    if (!again)
+      return again.takeError();
+    decided = std::move(again->outputs);
+  }
+  for (auto [output, unrounded, known] :
+       llvm::zip_equal(result->outputs, exact->outputs, decided))
     if (output.takesNormCriterion())
-      output.arithmeticNorm = boundNorm(output, unrounded);
+      output.arithmeticNorm = boundNorm(output, unrounded, known);
   return result;
 }
 

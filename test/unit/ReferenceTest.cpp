@@ -249,6 +249,46 @@ attn.kernel @k sizes(%M, %N) indices(%m < M, %n < N)
   }
 }
 
+/// Which side of a threshold a value lies that is closer to it than what f32
+/// may lose is no rounding: a kernel that takes the other counts with that in
+/// the norm, where its element's bound has it. Others do not.
+TEST(Reference, NormOfUndecidedComparisons) {
+  ParsedKernel kernel(R"mlir(
+attn.kernel @k sizes(%M, %N) indices(%m < M, %n < N)
+    ins(%X: f32[M, N], %C: f32[M, N]) outs(%A: bf16[M, N]) {
+  %x = attn.read %X[%m, %n] : tensor<?x?xf32>
+  %c = attn.read %C[%m, %n] : tensor<?x?xf32>
+  %e = math.exp %x : f32
+  %above = arith.cmpf ogt, %e, %c : f32
+  %zero = arith.constant 0.0 : f32
+  %kept = arith.select %above, %x, %zero : f32
+  attn.write %kept to %A[%m, %n] : f32, tensor<?x?xbf16>
+})mlir");
+  for (bool isClose : {false, true}) {
+    HostTensor x = HostTensor::allocate(ElementType::F32, {64, 64});
+    HostTensor c = HostTensor::allocate(ElementType::F32, {64, 64});
+    for (int64_t i = 0; i < x.size(); ++i) {
+      x.writeDouble(i, 1 + i / 8192.0);
+      bool isThreshold = isClose && i % 2 == 0;
+      c.writeDouble(i, isThreshold ? std::exp(1 + i / 8192.0) : 1);
+    }
+    ReferenceResult result = kernel.evaluate({x, c});
+    const ReferenceOutput &a = result.outputs[0];
+    EXPECT_EQ(a.arithmeticNorm > 10, isClose);
+    HostTensor got = HostTensor::allocate(ElementType::BF16, {64, 64});
+    for (int64_t i = 0; i < got.size(); ++i) {
+      double x = 1 + i / 8192.0, chosen = a.values[i];
+      got.writeDouble(i, isClose && i % 8 == 0 ? x - chosen : chosen);
+    }
+    Comparison comparison = compare(a, got);
+    EXPECT_TRUE(comparison.normApplies);
+    EXPECT_TRUE(comparison.passed())
+        << comparison.failed << " wrong, norm " << comparison.errorNorm
+        << " beside " << comparison.roundedNorm << ", "
+        << comparison.arithmeticNorm;
+  }
+}
+
 /// What multiplies a sum with a softmax in it may multiply its terms: of an
 /// infinite gain (x - p) * gain is infinite or NaN. An infinite x is infinite.
 TEST(Reference, InfinityTimesASumThatMayBeSplit) {
