@@ -420,7 +420,10 @@ llvm::Expected<ReferenceResult> evaluate(KernelOp kernel,
                     std::mem_fn(&ReferenceOutput::takesNormCriterion)))
     return result;
   llvm::Expected<ReferenceResult> exact =
-      evaluateOnce(kernel, ins, sizes, options, makeExact);
+      evaluateOnce(kernel, ins, sizes, options, [](Program &program) {
+        makeExact(program);
+        decide(program);
+      });
   if (!exact)
     return exact.takeError();
   WalkResult comparison =

@@ -249,37 +249,43 @@ attn.kernel @k sizes(%M, %N) indices(%m < M, %n < N)
   }
 }
 
-/// Which side of a threshold a value lies that is closer to it than what f32
-/// may lose is no rounding: a kernel that takes the other counts with that in
-/// the norm, where its element's bound has it. Others do not.
+/// Which side of a threshold a value lies that is closer to it than its own
+/// error, that of a factor rounded to bf16, is no rounding: a kernel that takes
+/// the other counts with that in the norm, where its element's bound has it.
 TEST(Reference, NormOfUndecidedComparisons) {
   ParsedKernel kernel(R"mlir(
-attn.kernel @k sizes(%M, %N) indices(%m < M, %n < N)
-    ins(%X: f32[M, N], %C: f32[M, N]) outs(%A: bf16[M, N]) {
-  %x = attn.read %X[%m, %n] : tensor<?x?xf32>
+attn.kernel @k sizes(%M, %N) indices(%m < M, %n < N, %d < 1)
+    ins(%X: f32[M, 1], %K: bf16[N, 1], %C: f32[M, N]) outs(%A: bf16[M, N]) {
+  %x = attn.read %X[%m, %d] : tensor<?x1xf32>
+  %k = attn.read %K[%n, %d] : tensor<?x1xbf16>
   %c = attn.read %C[%m, %n] : tensor<?x?xf32>
   %e = math.exp %x : f32
-  %above = arith.cmpf ogt, %e, %c : f32
+  %wide = arith.extf %k : bf16 to f32
+  %product = arith.mulf %e, %wide : f32
+  %s = attn.reduce sum %product over (%d) product bf16 : f32
+  %above = arith.cmpf ogt, %s, %c : f32
   %zero = arith.constant 0.0 : f32
-  %kept = arith.select %above, %x, %zero : f32
+  %kept = arith.select %above, %s, %zero : f32
   attn.write %kept to %A[%m, %n] : f32, tensor<?x?xbf16>
 })mlir");
   for (bool isClose : {false, true}) {
-    HostTensor x = HostTensor::allocate(ElementType::F32, {64, 64});
+    HostTensor x = HostTensor::allocate(ElementType::F32, {64, 1});
+    HostTensor k = HostTensor::allocate(ElementType::BF16, {64, 1});
     HostTensor c = HostTensor::allocate(ElementType::F32, {64, 64});
-    for (int64_t i = 0; i < x.size(); ++i) {
-      x.writeDouble(i, 1 + i / 8192.0);
-      bool isThreshold = isClose && i % 2 == 0;
-      c.writeDouble(i, isThreshold ? std::exp(1 + i / 8192.0) : 1);
+    for (int64_t m = 0; m < 64; ++m) {
+      x.set({m, 0}, 1 + m / 64.0);
+      k.set({m, 0}, 1);
+      for (int64_t n = 0; n < 64; ++n)
+        c.set({m, n}, isClose && n % 2 == 0
+                          ? std::exp(1 + m / 64.0) * (1 - 0x1p-12)
+                          : 1);
     }
-    ReferenceResult result = kernel.evaluate({x, c});
+    ReferenceResult result = kernel.evaluate({x, k, c});
     const ReferenceOutput &a = result.outputs[0];
-    EXPECT_EQ(a.arithmeticNorm > 10, isClose);
+    EXPECT_EQ(a.arithmeticNorm > 10, isClose) << a.arithmeticNorm;
     HostTensor got = HostTensor::allocate(ElementType::BF16, {64, 64});
-    for (int64_t i = 0; i < got.size(); ++i) {
-      double x = 1 + i / 8192.0, chosen = a.values[i];
-      got.writeDouble(i, isClose && i % 8 == 0 ? x - chosen : chosen);
-    }
+    for (int64_t i = 0; i < got.size(); ++i)
+      got.writeDouble(i, isClose && i % 8 == 0 ? 0 : a.values[i]);
     Comparison comparison = compare(a, got);
     EXPECT_TRUE(comparison.normApplies);
     EXPECT_TRUE(comparison.passed())
