@@ -15,7 +15,10 @@ namespace attentile {
 /// requested N - 1 iterations ahead, and threads meet once:
 ///
 ///     wait for the group of i (N - 2 may be on their way); barrier
-///     request the copies of i + N - 1
+///     request the copies of i + N - 1: keys, say
+///     the first product
+///     request the rest, as values
+///     the second product
 ///
 /// The barrier stands behind all reads of iteration i - 1, whose buffers these
 /// copies overwrite. The loop carries the number of the buffers that iteration
@@ -68,17 +71,24 @@ private:
   }
 
   /// Requests what the iteration at `index` reads, if there is one; a group
-  /// either way.
-  void request(OpBuilder &builder, Value index, Value slot) {
+  /// either way, behind the last request. Copy i goes out before `places[i]`.
+  void request(ArrayRef<Operation *> places, Value index, Value slot) {
+    OpBuilder builder(places.front());
     Value exists = arith::CmpIOp::create(
         builder, loc, arith::CmpIPredicate::slt, index, loop.getUpperBound());
-    auto branch =
-        scf::IfOp::create(builder, loc, exists, /*withElseRegion=*/false);
-    OpBuilder inside = branch.getThenBodyBuilder();
-    for (auto [unit, buffer] : llvm::zip_equal(units, buffers)) {
+    scf::IfOp branch;
+    for (auto [unit, buffer, place] :
+         llvm::zip_equal(units, buffers, places)) {
+      if (!branch || branch->getNextNode() != place) {
+        builder.setInsertionPoint(place);
+        branch =
+            scf::IfOp::create(builder, loc, exists, /*withElseRegion=*/false);
+      }
+      OpBuilder inside = branch.getThenBodyBuilder();
       Value stage = warp::StageOp::create(inside, loc, buffer, slot);
       requestAt(inside, unit, loop, index, stage, knownBounds(unit.copy));
     }
+    builder.setInsertionPointAfter(branch);
     warp::CommitGroupOp::create(builder, loc);
   }
 
@@ -92,8 +102,8 @@ private:
     if (isInner) // the last iteration around read the buffers
       warp::BarrierOp::create(builder, loc);
     for (int64_t i = 0; i + 1 < stages; ++i)
-      request(builder, ahead(builder, loop.getLowerBound(), i),
-              constant(builder, i));
+      request(SmallVector<Operation *>(units.size(), prologue),
+              ahead(builder, loop.getLowerBound(), i), constant(builder, i));
     if (!isInner)
       waitInLoops(prologue, loop);
   }
@@ -132,8 +142,25 @@ private:
     }
     warp::WaitGroupOp::create(body, loc, stages - 2);
     warp::BarrierOp::create(body, loc);
-    request(body, ahead(body, loop.getInductionVar(), stages - 1),
-            after(body, slot, /*from=*/0, /*to=*/stages - 1, -1));
+    Value index = ahead(body, loop.getInductionVar(), stages - 1);
+    Value later = after(body, slot, /*from=*/0, /*to=*/stages - 1, -1);
+    request(findPlaces(&*body.getInsertionPoint()), index, later);
+  }
+
+  /// Before what an iteration requests each copy: before `first`, but behind
+  /// the product that stands before its first use. All at once wait for the
+  /// registers of each other's addresses, and the product for them. Where a
+  /// loop reads more than keys and values, as a bias, there are no registers
+  /// for addresses behind the product, and all is asked for before it.
+  SmallVector<Operation *> findPlaces(Operation *first) {
+    SmallVector<Operation *> places(units.size(), first);
+    if (units.size() > 2 || !loop.getBody()->getOps<warp::LoadOp>().empty())
+      return places;
+    for (auto [place, unit] : llvm::zip_equal(places, units))
+      for (Operation *op = first; op != unit.firstUse; op = op->getNextNode())
+        if (isa<warp::MmaOp>(op))
+          place = op->getNextNode();
+    return places;
   }
 
   scf::ForOp loop;
