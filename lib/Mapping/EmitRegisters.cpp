@@ -134,4 +134,58 @@ Value WarpEmitter::rename(Value vector, const tile::Layout &from,
   return gather(vector, registers);
 }
 
+/// The lanes' digit that says which of a thread's registers it takes: the bits
+/// of a lane's number on which `taken` depends.
+static tile::Digit findChoice(ArrayRef<int64_t> taken) {
+  int64_t low = tile::Layout::kLanes, high = 1;
+  for (int64_t bit = 1; bit < tile::Layout::kLanes; bit *= 2)
+    for (int64_t lane = 0; lane < tile::Layout::kLanes; ++lane)
+      if (taken[lane] != taken[lane ^ bit]) {
+        low = std::min(low, bit);
+        high = 2 * bit;
+      }
+  return {std::max<int64_t>(high / low, 1), tile::Unit::Lane,
+          low < high ? low : 1};
+}
+
+Value WarpEmitter::choose(Value vector, const tile::Layout &from,
+                          const tile::Layout &to) {
+  SmallVector<SmallVector<int64_t>> taken(to.registers());
+  for (auto [reg, ofLanes] : llvm::enumerate(taken))
+    for (int64_t lane = 0; lane < tile::Layout::kLanes; ++lane)
+      for (int64_t warp = 0; warp < warps; ++warp) {
+        SmallVector<int64_t> position =
+            to.positionOf({.reg = int64_t(reg), .lane = lane, .warp = warp});
+        int64_t source = from.placeOf(position).reg;
+        bool isHere = from.positionOf({.reg = source,
+                                       .lane = lane,
+                                       .warp = warp}) == position;
+        if (!isHere || (warp > 0 && ofLanes.back() != source))
+          return {};
+        if (warp == 0)
+          ofLanes.push_back(source);
+      }
+  SmallVector<tile::Digit> choices;
+  int64_t selects = 0;
+  for (ArrayRef<int64_t> ofLanes : taken) {
+    choices.push_back(findChoice(ofLanes));
+    selects += choices.back().extent - 1;
+  }
+  constexpr int64_t kMostSelects = 16;
+  if (selects > kMostSelects) // shared memory is not dearer
+    return {};
+  SmallVector<Value> own = elements(vector), chosen;
+  for (auto [ofLanes, digit] : llvm::zip_equal(taken, choices)) {
+    Value number = threadPart({digit}, ThreadUnits::Lane);
+    Value &value = chosen.emplace_back(own[ofLanes[0]]);
+    for (int64_t i = 1; i < digit.extent; ++i) {
+      Value isThis = arith::CmpIOp::create(
+          builder, loc, arith::CmpIPredicate::eq, number, constant(i));
+      value = arith::SelectOp::create(builder, loc, isThis,
+                                      own[ofLanes[i * digit.stride]], value);
+    }
+  }
+  return fromElements(chosen);
+}
+
 } // namespace attentile

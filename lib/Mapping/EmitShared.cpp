@@ -263,6 +263,10 @@ LogicalResult WarpEmitter::emitConvert(tile::ConvertLayoutOp convert) {
       set(convert, rename(operand, fromLayout, toLayout));
       return success();
     }
+    if (Value chosen = choose(operand, fromLayout, toLayout)) {
+      set(convert, chosen);
+      return success();
+    }
   }
   Value buffer = tile::getShared(to)
                      ? makeBuffer(to)

@@ -112,6 +112,34 @@ def TileVerifyLayouts : Pass<"tile-verify-layouts"> {
   }];
 }
 
+def TileSpreadStores : Pass<"tile-spread-stores"> {
+  let summary = "rows that several lanes hold, a lane each";
+  let description = [{
+    What a reduction leaves of a row is in all four lanes of a quad, each with
+    as many rows as the quad has. Computed on from there, say to a logsumexp,
+    and stored, each lane would take a logarithm of every row, and one of the
+    four would store them all. So the rows of such a store are dealt to the
+    lanes, after whatever else needs them, by a `tile.convert_layout` that
+    leaves every element in its thread.
+
+    Before:
+
+    ```mlir
+    %lse = math.log %l : tensor<128xf32, #rows>     // [8 lane 4, 4 reg 1, 4 warp 1]
+    tile.store %lse, %L[%b, %h, %m] : ...
+    ```
+
+    After:
+
+    ```mlir
+    %mine = tile.convert_layout %l : tensor<128xf32, #rows> to tensor<128xf32, #row>  // [8 lane 4, 4 lane 1, 4 warp 1]
+    %lse = math.log %mine : tensor<128xf32, #row>
+    tile.store %lse, %L[%b, %h, %m] : ...
+    ```
+  }];
+  let dependentDialects = ["::attentile::tile::TileDialect", "::mlir::arith::ArithDialect"];
+}
+
 def TileNarrowBranches : Pass<"tile-narrow-branches"> {
   let summary = "rounds in a branch what is rounded behind it";
   let description = [{
@@ -237,7 +265,8 @@ def WarpPipelineCopies : Pass<"warp-pipeline-copies"> {
     of this tile before Q K^T and K of the next one before the softmax, as
     FlashAttention-2 does. With N buffers for each (`stages`, or what the sizes
     were chosen for) a loop requests N - 1 iterations ahead and threads meet once
-    an iteration. Loops that follow each other and read the same windows (full
+    an iteration; V is asked for behind Q K^T, where a bias does not take the
+    registers. Loops that follow each other and read the same windows (full
     and partial blocks) have one buffer and hand over: the last iteration of one
     requests the first copy of the next. What is read in the loop alone, as
     queries are, is waited for there.

@@ -84,6 +84,10 @@ private:
   bool isRenaming(const tile::Layout &from, const tile::Layout &to);
   mlir::Value rename(mlir::Value vector, const tile::Layout &from,
                      const tile::Layout &to);
+  /// `vector` in another layout, if every thread has the elements of its own
+  /// there, some of them as copies; else null.
+  mlir::Value choose(mlir::Value vector, const tile::Layout &from,
+                     const tile::Layout &to);
 
   // EmitReductions.cpp
   mlir::LogicalResult emitReduce(tile::ReduceOp reduce);
