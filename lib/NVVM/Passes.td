@@ -260,6 +260,28 @@ def WarpToNVVM : Pass<"warp-to-nvvm", "::mlir::ModuleOp"> {
     "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
 }
 
+def NVVMEnterLoops : Pass<"nvvm-enter-loops"> {
+  let summary = "what a loop starts from, where it starts";
+  let description = [{
+    Of a loop over blocks that may not run, ptxas sets the accumulators to zero
+    twice: before the branch around the loop, for what is behind it, and after.
+    With a place of its own on the way around, once.
+
+    ```mlir
+    %o:64 = scf.for %n = %first to %end step %tile iter_args(...)
+    // becomes
+    %runs = arith.cmpi slt, %first, %end
+    %o:64 = scf.if %runs {
+      scf.for %n = %first to %end step %tile iter_args(...)
+    } else {
+      llvm.inline_asm has_side_effects "//", ""
+      scf.yield %zero, ...
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def NVVMExpandMath : Pass<"nvvm-expand-math"> {
   let summary = "mathematics that the GPU has no accurate instruction for";
   let description = [{

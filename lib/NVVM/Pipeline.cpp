@@ -37,6 +37,7 @@ void buildRegisterPipeline(OpPassManager &manager) {
 void buildNVVMPipeline(OpPassManager &manager) {
   buildRegisterPipeline(manager);
   manager.addPass(createWarpToNVVM());
+  manager.addPass(createNVVMEnterLoops());
   manager.addPass(createAttnExpandRandom());
   manager.addPass(createAttnExpandIntegerDivision());
   manager.addPass(createNVVMExpandMath());
