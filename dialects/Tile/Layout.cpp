@@ -285,6 +285,14 @@ SharedLayout SharedLayout::forRows(int64_t columns, int64_t bytes) {
   return layout;
 }
 
+SharedLayout SharedLayout::forScores(int64_t columns, int64_t bytes) {
+  SharedLayout layout = forRows(columns, bytes);
+  if (bytes == 4)
+    while (layout.pitch / layout.chunk % 4 != 2)
+      layout.pitch += layout.chunk;
+  return layout;
+}
+
 std::optional<std::string> SharedLayout::findProblem(int64_t columns,
                                                      int64_t bytes) const {
   if (chunk * bytes != kChunkBytes)

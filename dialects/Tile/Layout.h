@@ -164,7 +164,8 @@ llvm::hash_code hash_value(const Layout &layout);
 /// each other need 8 different chunks (rows 1, period 8). Of 64-byte rows two
 /// fill the banks, and pairs of rows share a permutation (rows 2, period 4).
 /// Other rows are not permuted (period 1), but start an odd number of chunks
-/// after each other, which moves from bank to bank by itself.
+/// after each other, which moves from bank to bank by itself; rows of scores an
+/// even number, for that is how threads read them and copies write them best.
 struct SharedLayout {
   int64_t pitch;      ///< elements from a row's start to the next one's
   int64_t chunk = 0;  ///< elements in 16 bytes
@@ -174,6 +175,12 @@ struct SharedLayout {
   /// The layout that ldmatrix and 16-byte copies meet without bank conflicts,
   /// for elements of `bytes` bytes.
   static SharedLayout forRows(int64_t columns, int64_t bytes);
+  /// The same for what threads read as accumulators have scores: each two
+  /// elements of a row, four lanes 32 bytes of 32-bit ones and half a warp four
+  /// rows. An asynchronous copy reads 32 bytes twice where it writes them half
+  /// in one and half in another 32 of shared memory (1.5 times the bytes of
+  /// rows an odd number of chunks apart).
+  static SharedLayout forScores(int64_t columns, int64_t bytes);
 
   /// Why this cannot hold rows of `columns` elements of `bytes` bytes.
   std::optional<std::string> findProblem(int64_t columns, int64_t bytes) const;

@@ -7,7 +7,6 @@
 
 #include "GpuTileSizes.h"
 #include "Products.h"
-#include "Tile/Layout.h"
 #include "attentile/AssumedBounds.h"
 #include "attentile/Philox.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -39,7 +38,8 @@ static constexpr int64_t kRegistersPerLoad = 18, kRegistersPerTanh = 4,
 /// rows decide at once (tile-to-warp). Above, as with 128 columns and 48 keys,
 /// ptxas was not seen to take these.
 static constexpr int64_t kMostAtOnce = 216;
-/// Words of random calls on their way to elements, for each kRandomSpan columns.
+/// Words of random calls on their way to elements, for each kRandomSpan
+/// columns.
 static constexpr int64_t kRegistersPerRandom = 24;
 /// Packets of 8-bit numbers that are converted between two barriers: integers
 /// take two operations each, floats some ten.
@@ -143,8 +143,8 @@ bool GpuModel::isWindowOfScores(attn::ReadOp read) const {
   return last == looped;
 }
 
-/// Whether a softmax's reference is computed from a value: it has been used when
-/// the weights are made.
+/// Whether a softmax's reference is computed from a value: it has been used
+/// when the weights are made.
 static bool isForScores(Value value) {
   llvm::SetVector<Operation *> users(value.user_begin(), value.user_end());
   for (size_t i = 0; i < users.size(); ++i) {
@@ -241,7 +241,8 @@ GpuModel::GpuModel(attn::GridOp grid, attn::AxesAnalysis &axes)
       Value result = read.getResult();
       bool isNew = add(result, axes.of(result));
       if (isNew && isWindowOfScores(read))
-        factors.push_back({others.back().axes, bytesOf(result.getType()), true});
+        factors.push_back(
+            {others.back().axes, bytesOf(result.getType()), true, true});
       else
         loads += isNew;
     }
@@ -468,8 +469,8 @@ GpuUse GpuModel::use(const llvm::DenseMap<Value, int64_t> &sizes,
                                        : forScores + ofScores),
                piecesRead > 0 ? kRegistersOfPiece : 0) +
       kRegistersPerPiece * piecesRead + count(others) + ofTables +
-      countColumns(columnValues) +
-      (keepLeft ? count(lefts) : 0) + rows + kOtherRegisters + bytesRegisters +
+      countColumns(columnValues) + (keepLeft ? count(lefts) : 0) + rows +
+      kOtherRegisters + bytesRegisters +
       rowBlocks * (2 * rowValues + kRegistersPerLoad * elementLoads) +
       (tanhs > 0 ? kRegistersPerTanh : 0) +
       (exponentials > 0 ? kRegistersPerExp : 0) +
@@ -484,8 +485,7 @@ GpuUse GpuModel::use(const llvm::DenseMap<Value, int64_t> &sizes,
     for (Value axis : order)
       if (factor.axes.test(axes.numberOf(axis)))
         shape.push_back(sizes.lookup(axis));
-    int64_t pitch =
-        tile::SharedLayout::forRows(shape.back(), factor.bytes).pitch;
+    int64_t pitch = factor.layout(shape.back()).pitch;
     int64_t bytes = shape.front() * pitch * factor.bytes;
     if (!factor.isLooped)
       result.shared += bytes;

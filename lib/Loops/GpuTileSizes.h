@@ -8,6 +8,7 @@
 #define ATTENTILE_LIB_LOOPS_GPUTILESIZES_H
 
 #include "GpuTileTable.h"
+#include "Tile/Layout.h"
 #include "TileSizes.h"
 
 namespace attentile {
@@ -68,7 +69,12 @@ private:
   struct Shared {
     attn::Axes axes;
     int64_t bytes;
-    bool isLooped;
+    bool isLooped, isForScores = false;
+
+    tile::SharedLayout layout(int64_t columns) const {
+      return isForScores ? tile::SharedLayout::forScores(columns, bytes)
+                         : tile::SharedLayout::forRows(columns, bytes);
+    }
   };
 
   void addProduct(attn::ReduceOp reduction, mlir::Value lhs, mlir::Value rhs);
@@ -94,7 +100,7 @@ private:
   int64_t loads = 0;           ///< an element for each score
   int64_t rowValues = 0;       ///< registers for each row
   llvm::SmallVector<Held> scoreValues, columnValues; ///< of columns
-  int64_t randoms = 0;                  ///< values of random bits
+  int64_t randoms = 0;                               ///< values of random bits
   int64_t bytesRegisters = 0;           ///< of 8-bit factors in a loop
   int64_t piecesRead = 0;               ///< tiles that factors are made of
   llvm::SmallVector<mlir::Value> order; ///< tile, loop, whole axes

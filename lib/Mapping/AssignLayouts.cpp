@@ -356,7 +356,7 @@ void Assignment::assignLoad(tile::LoadOp load) {
     return; // the copy takes the indices' first elements
   }
   if (isForScores(load, warps.getRows())) {
-    setLayout(result, NaturalLayouts::shared(tileType(result)));
+    setLayout(result, NaturalLayouts::sharedForScores(tileType(result)));
     OpBuilder builder(load->getContext());
     builder.setInsertionPointAfter(load); // in registers where it is needed
     auto own = tile::ConvertLayoutOp::create(

@@ -157,9 +157,9 @@ Value WarpEmitter::choose(Value vector, const tile::Layout &from,
         SmallVector<int64_t> position =
             to.positionOf({.reg = int64_t(reg), .lane = lane, .warp = warp});
         int64_t source = from.placeOf(position).reg;
-        bool isHere = from.positionOf({.reg = source,
-                                       .lane = lane,
-                                       .warp = warp}) == position;
+        bool isHere =
+            from.positionOf({.reg = source, .lane = lane, .warp = warp}) ==
+            position;
         if (!isHere || (warp > 0 && ofLanes.back() != source))
           return {};
         if (warp == 0)

@@ -118,4 +118,11 @@ tile::SharedAttr NaturalLayouts::shared(RankedTensorType type) {
                                   type.getElementTypeBitWidth() / 8));
 }
 
+tile::SharedAttr NaturalLayouts::sharedForScores(RankedTensorType type) {
+  return tile::SharedAttr::get(
+      type.getContext(),
+      tile::SharedLayout::forScores(type.getShape().back(),
+                                    type.getElementTypeBitWidth() / 8));
+}
+
 } // namespace attentile

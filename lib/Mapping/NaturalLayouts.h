@@ -30,6 +30,9 @@ public:
   /// Where matrix instructions and copies meet no bank conflict.
   static tile::SharedAttr shared(mlir::RankedTensorType type);
 
+  /// The same for a tile of values for scores.
+  static tile::SharedAttr sharedForScores(mlir::RankedTensorType type);
+
   /// Rows of `columns` elements, eight of them in a lane: 16 bytes of a 16-bit
   /// type, and a row's lanes side by side. Null where lanes or rows do not
   /// divide.

@@ -77,8 +77,7 @@ private:
     Value exists = arith::CmpIOp::create(
         builder, loc, arith::CmpIPredicate::slt, index, loop.getUpperBound());
     scf::IfOp branch;
-    for (auto [unit, buffer, place] :
-         llvm::zip_equal(units, buffers, places)) {
+    for (auto [unit, buffer, place] : llvm::zip_equal(units, buffers, places)) {
       if (!branch || branch->getNextNode() != place) {
         builder.setInsertionPoint(place);
         branch =

@@ -79,12 +79,11 @@ Value inLayout(Value value, tile::FragmentAttr layout) {
   builder.setInsertionPointAfterValue(value);
   if (auto constant = value.getDefiningOp<arith::ConstantOp>()) {
     auto dense = cast<DenseElementsAttr>(constant.getValue());
-    return arith::ConstantOp::create(
-        builder, value.getLoc(), cast<TypedAttr>(dense.reshape(wanted)));
+    return arith::ConstantOp::create(builder, value.getLoc(),
+                                     cast<TypedAttr>(dense.reshape(wanted)));
   }
-  bool isOfScalars =
-      op && llvm::none_of(op->getOperandTypes(), tile::isTile) &&
-      isa<tile::IndexOp, tile::BroadcastOp>(op);
+  bool isOfScalars = op && llvm::none_of(op->getOperandTypes(), tile::isTile) &&
+                     isa<tile::IndexOp, tile::BroadcastOp>(op);
   if (isOfScalars) {
     Operation *copy = builder.clone(*op);
     copy->getResult(0).setType(wanted);

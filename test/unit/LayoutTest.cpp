@@ -199,6 +199,31 @@ TEST(SharedLayout, LdmatrixMeetsEveryBankOnce) {
     }
 }
 
+TEST(SharedLayout, ThreadsReadScoresFromEveryBankOnce) {
+  for (int64_t columns = 8; columns <= 256; columns += 8) {
+    SharedLayout layout = SharedLayout::forScores(columns, 4);
+    EXPECT_EQ(layout.findProblem(columns, 4), std::nullopt) << columns;
+    // Half a warp reads two elements of 32 bits a lane: of four rows below each
+    // other 32 bytes.
+    for (int64_t row = 0; row < 16; row += 4)
+      for (int64_t column = 0; column < columns; column += 8) {
+        std::set<int64_t> banks;
+        for (int64_t i = 0; i < 4; ++i)
+          for (int64_t element = 0; element < 8; ++element)
+            EXPECT_TRUE(
+                banks.insert(layout.offsetOf(row + i, column + element) % 32)
+                    .second)
+                << columns << " columns";
+        // What memory reads at once, 32 bytes, is written to such 32.
+        EXPECT_EQ(layout.offsetOf(row, column) % 8, 0) << columns;
+        EXPECT_EQ(layout.offsetOf(row + 1, column) % 8, 0) << columns;
+      }
+  }
+  for (int64_t columns : {16, 48, 64})
+    EXPECT_EQ(SharedLayout::forScores(columns, 2),
+              SharedLayout::forRows(columns, 2));
+}
+
 TEST(SharedLayout, EveryElementHasItsOwnPlace) {
   for (int64_t bytes : {2, 4})
     for (int64_t columns : {8, 16, 24, 32, 48, 64, 80, 96, 128, 192, 256}) {
