@@ -11,8 +11,8 @@
     scripts/check.py --all    what `make check-all` does: also every size of every
                               example, 20,000 random programs, all tests under
                               ASan and UBSan, the debug preset, a build without
-                              the precompiled header, and each fuzzer for ten
-                              minutes
+                              the precompiled header, and 10 million executions
+                              of each fuzzer
     scripts/check.py --part sizes --part fuzz
                               some parts of that alone, for a day that is short:
                               release, sizes, random, sanitize, debug, no-pch,
@@ -35,6 +35,7 @@ import xml.etree.ElementTree as ET
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SHORT = ("release", "random", "passes", "fuzz")
 LONG = ("release", "sizes", "random", "sanitize", "debug", "no-pch", "fuzz")
+FUZZ_RUNS = 10_000_000
 RANDOM_PROGRAMS = 20000
 # As in test/lit.cfg.py: libLLVM does not unpoison what it allocates.
 SANITIZED = os.environ | {"ASAN_OPTIONS": "allow_user_poisoning=0"}
@@ -131,9 +132,9 @@ def passes(seed):
                 print(result.stdout)
 
 
-def fuzz(seconds):
+def fuzz(limit):
     """Runs each fuzzer from the corpus of all examples, under ASan and UBSan; one on each core."""
-    heading(f"fuzzers, {seconds} s each")
+    heading(f"fuzzers, {limit}")
     if not build("sanitize", "attentile-fuzzers"):
         count(False, "the build of the fuzzers")
         return
@@ -145,11 +146,11 @@ def fuzz(seconds):
     def run_one(fuzzer):
         work = folder / (fuzzer.name + ".corpus")
         work.mkdir(exist_ok=True)
-        print(f"{fuzzer.name}: {seconds} s ...", flush=True)
+        print(f"{fuzzer.name}: {limit} ...", flush=True)
         with open(folder / (fuzzer.name + ".log"), "w") as out:
             return run(fuzzer, work, ROOT / "examples", ROOT / "test" / "fuzz" / "corpus",
                        f"-dict={ROOT / 'test' / 'fuzz' / 'attn.dict'}", "-entropic=0",
-                       f"-max_total_time={seconds}", "-timeout=10", "-rss_limit_mb=4096", "-max_len=1280",
+                       limit, "-timeout=10", "-rss_limit_mb=4096", "-max_len=1280",
                        "-print_final_stats=1", f"-artifact_prefix={folder}/{fuzzer.name}-",
                        stdout=out, stderr=subprocess.STDOUT, env=SANITIZED)
 
@@ -204,18 +205,18 @@ def random_limit(arguments):
     return seed + first, ["--count", str(RANDOM_PROGRAMS * number // slices - first)]
 
 
-def fuzz_seconds(arguments):
-    """What was asked for, else what the form of the run is meant to take."""
-    if arguments.fuzz_seconds is not None:
-        return arguments.fuzz_seconds
-    return 600 if arguments.all or arguments.part else 60
+def fuzz_limit(arguments):
+    """When a fuzzer ends, as its option: after what was asked for, else after what the form of the run is to do."""
+    if arguments.fuzz_seconds is None and (arguments.all or arguments.part):
+        return f"-runs={FUZZ_RUNS}"
+    return f"-max_total_time={60 if arguments.fuzz_seconds is None else arguments.fuzz_seconds}"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--all", action="store_true", help="the long form")
     parser.add_argument("--part", action="append", choices=[*LONG, "passes"], help="a part of the long form; may be repeated")
-    parser.add_argument("--fuzz-seconds", type=int, help="seconds for each fuzzer (60; 600 with --all)")
+    parser.add_argument("--fuzz-seconds", type=int, help="seconds for each fuzzer; default 60, or 10 million executions with --all or --part")
     parser.add_argument("--seed", type=int, help="of the first random program; default: the clock")
     parser.add_argument("--slice", default="1/1", metavar="I/N", help="of the random programs, with --part random")
     arguments = parser.parse_args()
@@ -235,7 +236,7 @@ def main():
             heading("without the precompiled header")
             count(build(part), "the build without the precompiled header")
         else:
-            fuzz(fuzz_seconds(arguments))
+            fuzz(fuzz_limit(arguments))
     print(f"\nafter {time.time() - start:.0f} s:")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0

@@ -269,7 +269,8 @@ def WarpPipelineCopies : Pass<"warp-pipeline-copies"> {
     registers. Loops that follow each other and read the same windows (full
     and partial blocks) have one buffer and hand over: the last iteration of one
     requests the first copy of the next. What is read in the loop alone, as
-    queries are, is waited for there.
+    queries are, is waited for there. The loop of a program that goes over a
+    head's tiles (`tile.programs`) has its own copies where they stand.
 
     Before:
 

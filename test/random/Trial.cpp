@@ -168,11 +168,15 @@ std::string bindingsOf(Source &source, const Program &program) {
   for (const CheckedType &type : kernel->types)
     add(type.name, type.name == "T8" ? program.byteType : program.type);
   for (const CheckedSize &size : kernel->sizes)
-    if (size.isHead || !size.standsAlone)
-      // (An integer maximum over nothing is an error where that is known.)
-      add(size.name, std::to_string(std::max<int64_t>(
-                         program.runs[0].sizes.at(size.name.str()), 1)));
-    else if (program.bound.contains(size.name.str()))
+    if (size.isHead || !size.standsAlone) {
+      // (An integer maximum over nothing is an error where that is known.) No
+      // heads become as many as there are groups, which divide them.
+      const auto &sizes = program.runs[0].sizes;
+      int64_t value = sizes.at(size.name.str());
+      add(size.name, std::to_string(value > 0          ? value
+                                    : size.name == "H" ? sizes.at("G")
+                                                       : 1));
+    } else if (program.bound.contains(size.name.str()))
       add(size.name, program.bound.at(size.name.str()));
   for (const CheckedParam &param : kernel->ins)
     if (auto it = program.bound.find(param.name.str());
