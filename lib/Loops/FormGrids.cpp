@@ -15,6 +15,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "MaskedLoops.h"
 #include "Statement.h"
 #include "WholeAxes.h"
 #include "attentile/Loops/Passes.h"
@@ -42,12 +43,6 @@ struct Grid {
   SmallVector<const Statement *> statements;
   attn::Axes step, tile, loop, whole;
 };
-
-void eraseDead(Block &block) {
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-    if (isOpTriviallyDead(&op))
-      op.erase();
-}
 
 /// What a loop over tiles must carry for the results that are used.
 llvm::BitVector findNeeded(attn::ForOp loop) {

@@ -100,7 +100,7 @@ private:
   int64_t loads = 0;           ///< an element for each score
   int64_t rowValues = 0;       ///< registers for each row
   llvm::SmallVector<Held> scoreValues, columnValues; ///< of columns
-  int64_t randoms = 0;                               ///< values of random bits
+  int64_t randoms = 0;                  ///< values of random bits
   int64_t bytesRegisters = 0;           ///< of 8-bit factors in a loop
   int64_t piecesRead = 0;               ///< tiles that factors are made of
   llvm::SmallVector<mlir::Value> order; ///< tile, loop, whole axes

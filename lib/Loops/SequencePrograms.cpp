@@ -9,9 +9,10 @@
 // in a loop; the reductions in it go over their blocks there and back
 // (`tile.alternating`), so that each begins with what the one before read last
 // and the cache still has. Expects: tile.kernel. Leaves: a grid with an axis
-// less, and a loop named as the axis around the whole body (`tile.programs`). Does not handle:
-// grids of one axis stay as they are where they have none to lose; loops that
-// go on where another one ends, and those with an order of their own, keep it.
+// less, and a loop named as the axis around the whole body (`tile.programs`).
+// Does not handle: grids of one axis stay as they are where they have none to
+// lose; loops that go on where another one ends, and those with an order of
+// their own, keep it.
 //
 //===----------------------------------------------------------------------===//
 

@@ -428,13 +428,15 @@ llvm::Expected<ReferenceResult> evaluate(KernelOp kernel,
     return exact.takeError();
   WalkResult comparison =
       kernel.walk([](arith::CmpFOp) { return WalkResult::interrupt(); });
-  std::vector<ReferenceOutput> decided = result->outputs;
+  std::vector<ReferenceOutput> made;
+  ArrayRef<ReferenceOutput> decided = result->outputs;
   if (comparison.wasInterrupted()) {
     llvm::Expected<ReferenceResult> again =
         evaluateOnce(kernel, ins, sizes, options, decide);
     if (!again)
       return again.takeError();
-    decided = std::move(again->outputs);
+    made = std::move(again->outputs);
+    decided = made;
   }
   for (auto [output, unrounded, known] :
        llvm::zip_equal(result->outputs, exact->outputs, decided))

@@ -1,0 +1,130 @@
+//===- ReferenceGrantsTest.cpp - what the reference grants a right kernel -===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ReferenceTesting.h"
+
+using namespace attentile;
+
+/// A mask after the softmax: where a row that is NaN keeps nothing, its sum is
+/// 0 or NaN, whether a tensor holds the NaN or the formula makes it. Finite
+/// rows are 0.
+TEST(Reference, NaNOfARowThatKeepsNothing) {
+  for (bool isComputed : {false, true}) {
+    ParsedKernel kernel(std::string(R"mlir(
+attn.kernel @k sizes(%M, %N) indices(%m < M, %n < N)
+    ins(%X: f32[M, N], %keep: i1[M, N]) outs(%A: f32[M]) {
+  %y = attn.read %X[%m, %n] : tensor<?x?xf32>
+  %l = math.log %y : f32
+  %kept = attn.read %keep[%m, %n] : tensor<?x?xi1>
+  %p = attn.softmax %)mlir") +
+                        (isComputed ? "l" : "y") +
+                        R"mlir( over (%n) : f32
+  %zero = arith.constant 0.0 : f32
+  %w = arith.select %kept, %p, %zero : f32
+  %a = attn.reduce sum %w over (%n) : f32
+  attn.write %a to %A[%m] : f32, tensor<?xf32>
+})mlir");
+    HostTensor x = HostTensor::allocate(ElementType::F32, {3, 4});
+    HostTensor keep = HostTensor::allocate(ElementType::Bool, {3, 4});
+    for (int64_t n = 0; n < 4; ++n) {
+      for (int64_t m = 0; m < 3; ++m)
+        x.set({m, n}, 1 + n);
+      keep.set({0, n}, 0);
+      keep.set({1, n}, n == 2);
+      keep.set({2, n}, 0);
+    }
+    x.set({0, 1}, isComputed ? -1 : NAN);
+    x.set({1, 1}, isComputed ? -1 : NAN);
+    ReferenceResult result = kernel.evaluate({x, keep});
+    const ReferenceOutput &a = result.outputs[0];
+    EXPECT_TRUE(a.isExcluded(0));
+    EXPECT_TRUE(std::isnan(a.values[1]));
+    EXPECT_FALSE(a.isExcluded(1));
+    EXPECT_EQ(a.values[2], 0);
+    EXPECT_FALSE(a.isExcluded(2));
+  }
+}
+
+/// Which side of a threshold a value lies that is closer to it than its own
+/// error, that of a factor rounded to bf16, is no rounding: a kernel that takes
+/// the other counts with that in the norm, where its element's bound has it.
+TEST(Reference, NormOfUndecidedComparisons) {
+  ParsedKernel kernel(R"mlir(
+attn.kernel @k sizes(%M, %N) indices(%m < M, %n < N, %d < 1)
+    ins(%X: f32[M, 1], %K: bf16[N, 1], %C: f32[M, N]) outs(%A: bf16[M, N]) {
+  %x = attn.read %X[%m, %d] : tensor<?x1xf32>
+  %k = attn.read %K[%n, %d] : tensor<?x1xbf16>
+  %c = attn.read %C[%m, %n] : tensor<?x?xf32>
+  %e = math.exp %x : f32
+  %wide = arith.extf %k : bf16 to f32
+  %product = arith.mulf %e, %wide : f32
+  %s = attn.reduce sum %product over (%d) product bf16 : f32
+  %above = arith.cmpf ogt, %s, %c : f32
+  %zero = arith.constant 0.0 : f32
+  %kept = arith.select %above, %s, %zero : f32
+  attn.write %kept to %A[%m, %n] : f32, tensor<?x?xbf16>
+})mlir");
+  for (bool isClose : {false, true}) {
+    HostTensor x = HostTensor::allocate(ElementType::F32, {64, 1});
+    HostTensor k = HostTensor::allocate(ElementType::BF16, {64, 1});
+    HostTensor c = HostTensor::allocate(ElementType::F32, {64, 64});
+    for (int64_t m = 0; m < 64; ++m) {
+      x.set({m, 0}, 1 + m / 64.0);
+      k.set({m, 0}, 1);
+      for (int64_t n = 0; n < 64; ++n)
+        c.set({m, n}, isClose && n % 2 == 0
+                          ? std::exp(1 + m / 64.0) * (1 - 0x1p-12)
+                          : 1);
+    }
+    ReferenceResult result = kernel.evaluate({x, k, c});
+    const ReferenceOutput &a = result.outputs[0];
+    EXPECT_EQ(a.arithmeticNorm > 10, isClose) << a.arithmeticNorm;
+    HostTensor got = HostTensor::allocate(ElementType::BF16, {64, 64});
+    for (int64_t i = 0; i < got.size(); ++i)
+      got.writeDouble(i, isClose && i % 8 == 0 ? 0 : a.values[i]);
+    Comparison comparison = compare(a, got);
+    EXPECT_TRUE(comparison.normApplies);
+    EXPECT_TRUE(comparison.passed())
+        << comparison.failed << " wrong, norm " << comparison.errorNorm
+        << " beside " << comparison.roundedNorm << ", "
+        << comparison.arithmeticNorm;
+  }
+}
+
+/// What multiplies a sum with a softmax in it may multiply its terms: of an
+/// infinite gain (x - p) * gain is infinite or NaN. An infinite x is infinite.
+TEST(Reference, InfinityTimesASumThatMayBeSplit) {
+  for (bool isProduct : {false, true}) {
+    ParsedKernel kernel(std::string(R"mlir(
+attn.kernel @k sizes(%M, %N) indices(%m < M, %n < N)
+    ins(%X: f32[M, N], %G: f32[M, N], %V: f32[N]) outs(%A: f32[M]) {
+  %x = attn.read %X[%m, %n] : tensor<?x?xf32>
+  %gain = attn.read %G[%m, %n] : tensor<?x?xf32>
+  %v = attn.read %V[%n] : tensor<?xf32>
+  %zero = arith.constant 0.0 : f32
+  %s = arith.mulf %zero, %v : f32
+  %p = attn.softmax %s over (%n) : f32
+  %d = arith.subf %x, %p : f32
+  %w = arith.mulf %d, %gain : f32
+  %term = )mlir") + (isProduct ? "arith.mulf %w, %v" : "arith.addf %w, %v") +
+                        R"mlir( : f32
+  %a = attn.reduce sum %term over (%n) : f32
+  attn.write %a to %A[%m] : f32, tensor<?xf32>
+})mlir");
+    HostTensor x = randomTensor(ElementType::F32, {3, 4}, 1);
+    HostTensor gain = randomTensor(ElementType::F32, {3, 4}, 2);
+    HostTensor v = randomTensor(ElementType::F32, {4}, 3);
+    gain.set({0, 1}, INFINITY);
+    x.set({1, 1}, INFINITY);
+    ReferenceResult result = kernel.evaluate({x, gain, v});
+    const ReferenceOutput &a = result.outputs[0];
+    EXPECT_TRUE(a.isExcluded(0));
+    EXPECT_TRUE(std::isinf(a.values[1]));
+    EXPECT_FALSE(a.isExcluded(1));
+    EXPECT_FALSE(a.isExcluded(2));
+  }
+}
