@@ -165,6 +165,24 @@ int64_t Layout::distinct(Unit unit) const {
   return product;
 }
 
+llvm::SmallVector<Digit> Layout::copies(Unit unit, int64_t end) const {
+  SmallVector<std::pair<int64_t, int64_t>> named; // stride, extent
+  for (const Digits &axis : axes)
+    for (const Digit &digit : axis)
+      if (digit.unit == unit)
+        named.push_back({digit.stride, digit.extent});
+  named.push_back({end, 1});
+  llvm::sort(named);
+  SmallVector<Digit> result;
+  int64_t covered = 1;
+  for (auto [stride, extent] : named) {
+    if (stride > covered)
+      result.push_back({stride / covered, unit, covered});
+    covered = stride * extent;
+  }
+  return result;
+}
+
 static int64_t &fieldOf(Place &place, Unit unit) {
   switch (unit) {
   case Unit::Register:

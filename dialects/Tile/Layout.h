@@ -129,6 +129,9 @@ public:
   /// The number of lanes (warps) over which elements differ. 32 (the block's
   /// warps) divided by it is the number of copies.
   int64_t distinct(Unit unit) const;
+  /// The lanes or warps below `end` that no digit names, as digits, ascending:
+  /// over them elements are copies.
+  llvm::SmallVector<Digit> copies(Unit unit, int64_t end) const;
 
   /// Where an element is; without the swizzle in shared memory.
   Place placeOf(llvm::ArrayRef<int64_t> position) const;

@@ -30,25 +30,6 @@ namespace {
 
 using tile::Layout;
 
-/// The lanes that hold copies: `stride` apart, `count` of them. The widest such
-/// range, below, between or above the lanes that a layout names.
-tile::Digit findCopies(const Layout &layout) {
-  SmallVector<std::pair<int64_t, int64_t>> named; // stride, extent
-  for (const tile::Digit &digit : layout.digits(0))
-    if (digit.unit == tile::Unit::Lane)
-      named.push_back({digit.stride, digit.extent});
-  named.push_back({Layout::kLanes, 1});
-  llvm::sort(named);
-  tile::Digit best = {1, tile::Unit::Lane, 1};
-  int64_t covered = 1;
-  for (auto [stride, extent] : named) {
-    if (stride / covered > best.extent)
-      best = {stride / covered, tile::Unit::Lane, covered};
-    covered = stride * extent;
-  }
-  return best;
-}
-
 /// The layout with registers, the most significant ones, dealt to the lanes
 /// that hold copies; null where there is nothing to deal.
 tile::FragmentAttr spread(tile::FragmentAttr fragment) {
@@ -59,7 +40,13 @@ tile::FragmentAttr spread(tile::FragmentAttr fragment) {
   auto last = llvm::find_if(llvm::reverse(digits), [](const tile::Digit &d) {
     return d.unit == tile::Unit::Register;
   });
-  tile::Digit lanes = findCopies(layout);
+  SmallVector<tile::Digit> copies =
+      layout.copies(tile::Unit::Lane, Layout::kLanes);
+  if (copies.empty())
+    return {};
+  tile::Digit lanes = *std::max_element(
+      copies.begin(), copies.end(),
+      [](const auto &a, const auto &b) { return a.extent < b.extent; });
   lanes.extent = std::gcd(lanes.extent, last->extent);
   if (lanes.extent == 1)
     return {};

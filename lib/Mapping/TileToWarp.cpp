@@ -404,19 +404,8 @@ Value WarpEmitter::isFirstHolder(const tile::Layout &layout,
     if (units == (unit == tile::Unit::Lane ? ThreadUnits::Warp
                                            : ThreadUnits::Lane))
       continue;
-    SmallVector<std::pair<int64_t, int64_t>> named; // stride, extent
-    for (const tile::Layout::Digits &axis : layout.allDigits())
-      for (const tile::Digit &digit : axis)
-        if (digit.unit == unit)
-          named.push_back({digit.stride, digit.extent});
-    named.push_back({end, 1});
-    llvm::sort(named);
-    int64_t covered = 1;
-    for (auto [stride, extent] : named) {
-      if (stride > covered)
-        require(id, covered, stride / covered, end);
-      covered = stride * extent;
-    }
+    for (const tile::Digit &copies : layout.copies(unit, end))
+      require(id, copies.stride, copies.extent, end);
   }
   return result;
 }
