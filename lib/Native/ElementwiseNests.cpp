@@ -255,6 +255,14 @@ private:
     auto startsHere = [&](const Root &root) {
       return isReduction(root) && nest.loops.size() - root.over.size() == depth;
     };
+    // A sum over several axes adds sums over the last: of all its terms in
+    // turn it would lose more than 4 sqrt(terms) roundings where these agree.
+    llvm::MapVector<const Root *, SmallVector<Value>> outer;
+    for (auto &[root, values] : running)
+      if (isFloatSum(*root)) {
+        outer[root] = values;
+        values = getNeutrals(attn::ReduceKind::Sum, elementOf(*root));
+      }
     for (unsigned i : nest.roots)
       if (startsHere(group.roots[i]))
         running[&group.roots[i]] = start(group.roots[i]);
@@ -287,6 +295,9 @@ private:
     }
     b.setInsertionPointAfter(loop);
     take(loop.getResults());
+    for (auto &[root, before] : outer)
+      for (auto [sum, value] : llvm::zip_equal(running[root], before))
+        sum = arith::AddFOp::create(b, loc, value, sum);
     for (unsigned i : nest.roots)
       if (const Root &root = group.roots[i]; startsHere(root))
         finish(root);
@@ -327,14 +338,23 @@ private:
         values.push_back(point->part(acc, i, element));
       return values;
     }
-    attn::ReduceKind kind = dot ? attn::ReduceKind::Sum : getKind(op);
+    return getNeutrals(dot ? attn::ReduceKind::Sum : getKind(op), element);
+  }
+
+  bool isFloatSum(const Root &root) {
+    Operation *op = root.value.getDefiningOp();
+    return isa<FloatType>(elementOf(root)) &&
+           (isa<tile::DotOp>(op) || getKind(op) == attn::ReduceKind::Sum);
+  }
+
+  /// A neutral element for each part of a vector.
+  SmallVector<Value> getNeutrals(attn::ReduceKind kind, Type element) {
     TypedAttr neutral = getNeutral(kind, element);
     Type type = point->vectorOf(neutral.getType());
     if (auto shaped = dyn_cast<VectorType>(type))
       neutral = DenseElementsAttr::get(shaped, Attribute(neutral));
-    values.assign(point->getParts(),
-                  arith::ConstantOp::create(b, loc, neutral));
-    return values;
+    return SmallVector<Value>(point->getParts(),
+                              arith::ConstantOp::create(b, loc, neutral));
   }
 
   TypedAttr getNeutral(attn::ReduceKind kind, Type element) {
