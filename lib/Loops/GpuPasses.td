@@ -49,7 +49,8 @@ def TileJoinLoops : Pass<"tile-join-loops"> {
     block's index: one body to assign registers for, and copies that run on.
     The bodies are compared, nothing is matched: a select of the partial one may
     be one of its operands in the full one, or another select, and the rest has
-    to be the same.
+    to be the same. Of several partial ones the body with all of their selects
+    serves, such as a mask's before the full blocks and the axis's end behind.
 
     Before:
 

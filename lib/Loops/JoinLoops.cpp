@@ -167,14 +167,28 @@ Value BodyMatch::letPass(Operation &op) {
 /// Loops that each go on where the one before ends.
 struct Chain {
   SmallVector<scf::ForOp> loops;
-  scf::ForOp full, partial; ///< the first of each class
+  scf::ForOp full, partial; ///< one of each class, whose body serves for all
 
-  /// Full loops and partial loops with one body each.
-  bool isUniform() {
-    return llvm::all_of(loops, [&](scf::ForOp loop) {
-      scf::ForOp first = isFull(loop) ? full : partial;
-      return loop == first || BodyMatch(loop, first).isExact();
+  /// Finds these. Loops over partial blocks may have different conditions left,
+  /// such as a mask's before the full ones and the axis's end behind them: the
+  /// body that has all of them serves.
+  bool findBodies() {
+    SmallVector<scf::ForOp> partials;
+    for (scf::ForOp loop : loops)
+      if (!isFull(loop))
+        partials.push_back(loop);
+      else if (!full)
+        full = loop;
+      else if (!BodyMatch(loop, full).isExact())
+        return false;
+    auto serves = llvm::find_if(partials, [&](scf::ForOp loop) {
+      return llvm::all_of(partials, [&](scf::ForOp other) {
+        return loop == other || BodyMatch(loop, other).succeeded();
+      });
     });
+    if (serves != partials.end())
+      partial = *serves;
+    return full && partial;
   }
   static bool isFull(scf::ForOp loop) {
     return loop->getAttrOfType<tile::BlockClassAttr>("tile.blocks")
@@ -361,24 +375,24 @@ struct TileJoinLoops : impl::TileJoinLoopsBase<TileJoinLoops> {
     for (; loop; loop = getNextInChain(loop)) {
       seen.insert(loop);
       chain.loops.push_back(loop);
-      scf::ForOp &first = Chain::isFull(loop) ? chain.full : chain.partial;
-      if (!first)
-        first = loop;
     }
     return chain;
   }
 
   void join(tile::KernelOp kernel, Chain chain) {
-    if (!chain.full || !chain.partial)
+    if (llvm::all_of(chain.loops, Chain::isFull) ||
+        llvm::none_of(chain.loops, Chain::isFull))
       return;
     auto options = [&](StringRef name) {
       return remark::RemarkOpts::name(name)
           .category(DEBUG_TYPE)
           .function(kernel.getName());
     };
-    Location loc = chain.partial.getLoc();
-    BodyMatch match(chain.partial, chain.full);
-    if (!match.succeeded() || !chain.isUniform()) {
+    Location loc = chain.loops.front().getLoc();
+    std::optional<BodyMatch> match;
+    if (chain.findBodies())
+      match.emplace(chain.partial, chain.full);
+    if (!match || !match->succeeded()) {
       remark::missed(loc, options("NotJoined"))
           << remark::add("full and partial blocks keep a loop each")
           << remark::reason("their bodies differ in more than selects");
@@ -388,7 +402,7 @@ struct TileJoinLoops : impl::TileJoinLoopsBase<TileJoinLoops> {
         << remark::add("one loop branches around what full blocks need not "
                        "evaluate")
         << remark::metric("Loops", chain.loops.size());
-    Joiner(chain, match).run();
+    Joiner(chain, *match).run();
   }
 };
 

@@ -227,15 +227,21 @@ int64_t predictRegisters(warp::KernelOp kernel) {
   int64_t needed = Pressure().of(kernel);
   if (needed >= most)
     return most;
-  int64_t products = 0, loads = 0;
+  int64_t products = 0, floats = 0, others = 0;
   kernel.getBody().walk([&](Operation *op) {
     products += isa<warp::MmaOp>(op);
-    loads += isa<warp::LoadOp>(op);
+    auto load = dyn_cast<warp::LoadOp>(op);
+    if (!load)
+      return;
+    auto loop = op->getParentOfType<scf::ForOp>();
+    bool inPieces = loop && loop->hasAttr("warp.rolled");
+    bool isFloat = getElementTypeOrSelf(load.getType()).isF32();
+    (isFloat && !inPieces ? floats : others) += 1;
   });
-  // What is loaded one by one is asked for before the products; half of it was
-  // seen to wait for them.
+  // What is loaded one by one is asked for before the products. Floats that
+  // are used as they are wait for them; of all else half was seen to.
   if (products > 0)
-    needed += loads / 2;
+    needed += floats + others / 2;
   double base = kOfEach + kOfAxis * double(kernel.getBounds().size());
   double taken = std::max((products > 0 ? kOfProducts : 1) * double(needed),
                           base + kOfFew * double(needed));

@@ -66,6 +66,61 @@ tile.program @both_ends sizes(%N) ins(%X: f32[N], %first: index, %from: index, %
 
 #n = #tile.axes<"n">
 
+// A mask before the full blocks and the axis's end behind them: the body with
+// both serves for all partial ones, wherever it stands.
+// CHECK-LABEL: tile.program @two_conditions
+// CHECK: scf.for %[[I:.*]] = %first to %last
+// CHECK: %[[X:.*]] = scf.if
+// CHECK-DAG: arith.cmpi sge, %{{.*}}, %{{.*}} : tensor<16xindex
+// CHECK-DAG: arith.cmpi slt, %{{.*}}, %{{.*}} : tensor<16xindex
+// CHECK: tile.reduce sum %[[X]]
+// CHECK: tile.blocks = #tile.blocks<mixed>
+// CHECK-NOT: scf.for
+// REMARK: Joined {{.*}}Function=two_conditions_0 | Loops=3
+tile.program @two_conditions sizes(%N) ins(%X: f32[N], %first: index, %from: index, %to: index, %last: index) outs(%Y: f32[1]) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  tile.kernel @two_conditions_0 grid(%i < %c1) {
+    %zero = arith.constant dense<0.0> : tensor<16xf32, #n>
+    %start = arith.constant 0.0 : f32
+    %begin = tile.broadcast %first : index to tensor<16xindex, #n>
+    %end = tile.broadcast %N : index to tensor<16xindex, #n>
+    %p = scf.for %n0 = %first to %from step %c16 iter_args(%a = %start) -> (f32) {
+      %n = tile.index %n0 : tensor<16xindex, #n>
+      %s = tile.load %X[%n] : tensor<?xf32>, (tensor<16xindex, #n>) -> tensor<16xf32, #n>
+      %in = arith.cmpi slt, %n, %end : tensor<16xindex, #n>
+      %y = arith.select %in, %s, %zero : tensor<16xi1, #n>, tensor<16xf32, #n>
+      %t = tile.reduce sum %y over ["n"] : tensor<16xf32, #n> -> f32
+      %b = arith.addf %a, %t : f32
+      scf.yield %b : f32
+    } {tile.axis = "n", tile.blocks = #tile.blocks<partial>}
+    %q = scf.for %n0 = %from to %to step %c16 iter_args(%a = %p) -> (f32) {
+      %n = tile.index %n0 : tensor<16xindex, #n>
+      %s = tile.load %X[%n] : tensor<?xf32>, (tensor<16xindex, #n>) -> tensor<16xf32, #n>
+      %t = tile.reduce sum %s over ["n"] : tensor<16xf32, #n> -> f32
+      %b = arith.addf %a, %t : f32
+      scf.yield %b : f32
+    } {tile.axis = "n", tile.blocks = #tile.blocks<full>}
+    %r = scf.for %n0 = %to to %last step %c16 iter_args(%a = %q) -> (f32) {
+      %n = tile.index %n0 : tensor<16xindex, #n>
+      %s = tile.load %X[%n] : tensor<?xf32>, (tensor<16xindex, #n>) -> tensor<16xf32, #n>
+      %seen = arith.cmpi sge, %n, %begin : tensor<16xindex, #n>
+      %x = arith.select %seen, %s, %zero : tensor<16xi1, #n>, tensor<16xf32, #n>
+      %in = arith.cmpi slt, %n, %end : tensor<16xindex, #n>
+      %y = arith.select %in, %x, %zero : tensor<16xi1, #n>, tensor<16xf32, #n>
+      %t = tile.reduce sum %y over ["n"] : tensor<16xf32, #n> -> f32
+      %b = arith.addf %a, %t : f32
+      scf.yield %b : f32
+    } {tile.axis = "n", tile.blocks = #tile.blocks<partial>}
+    tile.store %r, %Y[%c0] : f32, tensor<1xf32>, (index)
+  }
+}
+
+// -----
+
+#n = #tile.axes<"n">
+
 // A condition that full blocks evaluate too, a sum that no select touches, and
 // two selects around each other, which become one branch.
 // CHECK-LABEL: tile.program @common
