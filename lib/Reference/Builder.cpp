@@ -226,6 +226,12 @@ unsigned Builder::push(Step step, const Axes &of) {
     if (pointwiseOperands)
       step.from.push_back(seenFrom(program.steps[operand], step.arrayAxes));
   }
+  if (step.op == Op::MulF)
+    step.rescales = llvm::any_of(step.operands, [&](unsigned operand) {
+      return program.steps[operand].op == Op::Carried;
+    });
+  if (step.op == Op::Product)
+    step.rescales = parent;
   if (step.op == Op::Select)
     for (unsigned choice : ArrayRef(step.operands).drop_front())
       step.ofStatistics |= program.steps[choice].bound.anyCommon(of);

@@ -13,6 +13,17 @@
 
 namespace attentile::reference {
 
+/// What a loop over tiles computes may be visited in another order, in which
+/// one exponential of a difference stands for the product of several. Where
+/// that is below some 2^-126 it is 0 in f32, and an infinite element times it
+/// NaN: so a loop's infinity times a small factor may be either.
+inline Num ifRescaled(const Step &step, Num a, Num b, Num result) {
+  double small = step.op == Op::Product ? 0x1p-64 : 0x1p-8;
+  bool isFree = step.rescales && step.tainted && std::isinf(result.v) &&
+                std::min(std::fabs(a.v), std::fabs(b.v)) < small;
+  return {result.v, isFree ? kInf : result.e};
+}
+
 /// The array of a step at the present point. `v` are floats, `i` integers and
 /// bools. `e` is empty where all is exact. `w` is the float with computed
 /// factors of products rounded, empty where that is `v`.

@@ -77,7 +77,7 @@ void Evaluator::computeFloat(const Step &step, Array &to) {
     return mapFloats(step, to, subRunning);
   case Op::MulF:
     return mapFloats(step, to, [&](Num a, Num b) {
-      return ifSplit(step, a, b, mul(a, b, tainted));
+      return ifRescaled(step, a, b, ifSplit(step, a, b, mul(a, b, tainted)));
     });
   case Op::DivF:
     return mapFloats(

@@ -247,6 +247,7 @@ void Evaluator::slowProduct(const Step &step, Array &to) {
                  if ((step.factors[0].mayBeSplit && std::isinf(b.v[ib])) ||
                      (step.factors[1].mayBeSplit && std::isinf(a.v[ia])))
                    x.e = std::isinf(x.v) ? kInf : x.e;
+                 x = ifRescaled(step, {a.v[ia], 0}, {b.v[ib], 0}, x);
                  to.v[r] += x.v;
                  to.e[r] += x.e + perTerm * std::fabs(x.v);
                  out[r] |= isOut(x);

@@ -149,6 +149,8 @@ struct Step {
   // MulF, DivF, Pow: whether an operand has a sum in it whose terms a kernel
   // may multiply apart.
   bool splitsFirst = false, splitsSecond = false;
+  // In a loop over tiles. MulF: of what it carries; Product: of a tile.
+  bool rescales = false;
   unsigned lastUse = 0; // the last step that needs it
 
   // What some operations have more:

@@ -128,3 +128,47 @@ attn.kernel @k sizes(%M, %N) indices(%m < M, %n < N)
     EXPECT_FALSE(a.isExcluded(2));
   }
 }
+
+/// A loop over tiles that multiplies an infinite element, or what it carries of
+/// one, by a small factor, which may be one of several that a kernel has as
+/// one, 0 in f32: the result may be NaN then. A factor near 1 is no such one.
+TEST(Reference, InfinityThatALoopRescales) {
+  ParsedKernel kernel(R"mlir(
+attn.kernel @k sizes(%M, %N) indices(%m < M, %n < N)
+    ins(%X: f32[M, N], %W: f32[M], %F: f32[M]) outs(%A: f32[M]) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %x = attn.read %X[%m, %n] : tensor<?x?xf32>
+  %w = attn.read %W[%m] : tensor<?xf32>
+  %f = attn.read %F[%m] : tensor<?xf32>
+  %y = arith.mulf %x, %w : f32
+  %a = attn.for %t of %n from %c0 to %N by 2 carry(%sum = %zero) : f32 {
+    %less = arith.mulf %sum, %f : f32
+    %of_tile = attn.reduce sum %y over (%t) product f32 : f32
+    %next = arith.addf %less, %of_tile : f32
+    attn.next %next : f32
+  }
+  attn.write %a to %A[%m] : f32, tensor<?xf32>
+})mlir");
+  constexpr double weights[] = {1, 1, 1e-25, 1e-10, 1};
+  constexpr double factors[] = {1e-20, 0.5, 0.5, 0.5, 1e-20};
+  HostTensor x = HostTensor::allocate(ElementType::F32, {5, 4});
+  HostTensor w = HostTensor::allocate(ElementType::F32, {5});
+  HostTensor f = HostTensor::allocate(ElementType::F32, {5});
+  for (int64_t m = 0; m < 5; ++m) {
+    for (int64_t n = 0; n < 4; ++n)
+      x.set({m, n}, n == 0 && m < 4 ? INFINITY : 1);
+    w.set({m}, weights[m]);
+    f.set({m}, factors[m]);
+  }
+  ReferenceResult result = kernel.evaluate({x, w, f});
+  const ReferenceOutput &a = result.outputs[0];
+  for (int64_t m : {0, 2})
+    EXPECT_TRUE(a.isExcluded(m));
+  for (int64_t m : {1, 3}) {
+    EXPECT_FALSE(a.isExcluded(m));
+    EXPECT_EQ(a.values[m], INFINITY);
+  }
+  EXPECT_FALSE(a.isExcluded(4));
+  EXPECT_EQ(a.values[4], 2);
+}
