@@ -153,13 +153,27 @@ private:
   /// for addresses behind the product, and all is asked for before it.
   SmallVector<Operation *> findPlaces(Operation *first) {
     SmallVector<Operation *> places(units.size(), first);
-    if (units.size() > 2 || !loop.getBody()->getOps<warp::LoadOp>().empty())
+    if (units.size() > 2 || loadsElements())
       return places;
     for (auto [place, unit] : llvm::zip_equal(places, units))
       for (Operation *op = first; op != unit.firstUse; op = op->getNextNode())
         if (isa<warp::MmaOp>(op))
           place = op->getNextNode();
     return places;
+  }
+
+  /// Whether an iteration loads anything but the entry of its list.
+  bool loadsElements() {
+    auto isEntry = [&](warp::LoadOp load) {
+      return loop->hasAttr("tile.from_list") &&
+             load.getIndices().back() == loop.getInductionVar();
+    };
+    return loop
+        .walk([&](warp::LoadOp load) {
+          return isEntry(load) ? WalkResult::advance()
+                               : WalkResult::interrupt();
+        })
+        .wasInterrupted();
   }
 
   scf::ForOp loop;
