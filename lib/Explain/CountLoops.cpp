@@ -27,6 +27,19 @@ std::optional<int64_t> Counter::extentOfLoop(scf::ForOp loop) {
   return extent;
 }
 
+/// How many blocks there are for a loop that lists them, or their classes: what
+/// it writes to has so many entries, or twice as many behind two.
+std::optional<int64_t> Counter::countListed(scf::ForOp loop) {
+  std::optional<int64_t> count;
+  loop.getBody()->walk([&](tile::StoreOp store) {
+    int64_t entries =
+        extentOf(store.getTensor(), store.getIndices().size() - 1);
+    bool isClass = store.getIndices().back() == loop.getInductionVar();
+    count = isClass ? entries : (entries - 2) / 2;
+  });
+  return count;
+}
+
 /// Whether a block of a mixed loop evaluates masks: a branch takes its else
 /// side, or elements of a tensor decide. What a loop carries decides about
 /// other things.
@@ -92,11 +105,10 @@ llvm::Error Counter::listed(scf::ForOp loop, double times) {
   }
   figures.isUpperBound = true;
   for (auto asked : writer.getBody().getOps<scf::ForOp>()) {
-    llvm::Expected<int64_t> from = need(asked.getLowerBound(), "a list");
-    llvm::Expected<int64_t> to = need(asked.getUpperBound(), "a list");
-    if (!from || !to)
-      return llvm::joinErrors(from.takeError(), to.takeError());
-    for (int64_t block = *from; block < *to; ++block) {
+    int64_t bounds[3];
+    if (llvm::Error error = boundsOf(asked, countListed(asked), bounds))
+      return error;
+    for (int64_t block = bounds[0]; block < bounds[1]; ++block) {
       // Behind all full blocks.
       scalars.set(loop.getInductionVar(), std::numeric_limits<int32_t>::max());
       scalars.set(start, block * *size);
@@ -161,8 +173,11 @@ llvm::Error Counter::loop(scf::ForOp loop, double times) {
     start = tile::getBlockStart(loop);
     blockSize = start.getDefiningOp()->getOperand(1);
   }
-  std::optional<int64_t> extent =
-      loop->hasAttr("tile.axis") ? extentOfLoop(loop) : std::nullopt;
+  std::optional<int64_t> extent;
+  if (loop->hasAttr("tile.to_list"))
+    extent = countListed(loop);
+  else if (loop->hasAttr("tile.axis"))
+    extent = extentOfLoop(loop);
   int64_t bounds[3];
   if (llvm::Error error = boundsOf(loop, extent, bounds))
     return error;

@@ -38,6 +38,7 @@ private:
   llvm::Expected<int64_t> need(mlir::Value value, const llvm::Twine &what);
   bool lacksScalar(mlir::Value value);
   std::optional<int64_t> extentOfLoop(mlir::scf::ForOp loop);
+  std::optional<int64_t> countListed(mlir::scf::ForOp loop);
   llvm::SetVector<mlir::Value> idsThatMatter();
 
   attn::SignatureOpInterface head;

@@ -267,6 +267,10 @@ explainProgram(tile::ProgramOp program,
     if (!scalars.get(size))
       return llvm::createStringError("expected a value of size '" +
                                      head.nameOf(size) + "'");
+  for (auto op : head.getHeadBlock().getOps<attn::DefaultOp>())
+    if (std::optional<int64_t> value = scalars.get(op.getValue());
+        value && !scalars.get(op.getParameter()))
+      scalars.set(op.getParameter(), *value);
   std::vector<GridFigures> result;
   llvm::DenseSet<Operation *> lists;
   for (auto kernel : head.getHeadBlock().getOps<tile::KernelOp>()) {

@@ -365,7 +365,7 @@ void GpuModel::addFactor(Value factor, bool isLeft, int64_t bytes) {
   known.insert_range(reads);
   if (!reads.empty() && looped.any())
     piecesRead += reads.size();
-  bool isShared = isLoaded || !isLeft || !reads.empty();
+  bool isShared = isLoaded || bytesRead || !isLeft || !reads.empty();
   if (isShared)
     factors.push_back({own, bytes, looped.any() && isLoaded});
   if (isShared && isLeft && looped.none())

@@ -270,7 +270,10 @@ FailureOr<TileChoice> Chooser::run() {
       auto request = requested.find(nameOf(axis));
       if (request == requested.end())
         continue;
-      isForced = true;
+      // A loop over tiles has its size from the formula, not from a schedule.
+      isForced |= llvm::none_of(
+          grid.getBody().getOps<attn::ForOp>(),
+          [&](attn::ForOp loop) { return loop.getAxis() == axis; });
       // [L7.6]
       if (request->second % kGranularity)
         return grid.emitError("expected a tile size of a multiple of ")

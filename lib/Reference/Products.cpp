@@ -69,7 +69,8 @@ static Prepared prepare(const Array &array, const Factor &factor,
     double e = ofOperand(x);
     for (const auto &[number, from] : factor.roundedTerms) {
       Num term = arrays[number].num(from[i]);
-      if (term.v != 0 || term.e != 0)
+      // What the type holds is not rounded, as an 8-bit integer in bf16.
+      if (term.e != 0 || roundTo(step.type, term.v) != term.v)
         e += halfUnit(step.type, term.v);
     }
     if (rounds && !(std::fabs(x.v) + e <= largest(step.type)))

@@ -172,3 +172,28 @@ attn.kernel @k sizes(%M, %N) indices(%m < M, %n < N)
   EXPECT_FALSE(a.isExcluded(4));
   EXPECT_EQ(a.values[4], 2);
 }
+
+/// 8-bit integers are what they are in bf16: a product of them has the error of
+/// its sum alone. Those of 32 bits are rounded.
+TEST(Reference, IntegersThatAProductHolds) {
+  for (bool isWide : {false, true}) {
+    std::string type = isWide ? "i32" : "i8";
+    ParsedKernel kernel("attn.kernel @k sizes(%M) indices(%m < M, %d < 4) "
+                        "ins(%X: " +
+                        type + "[M, 4]) outs(%A: f32[M]) {" +
+                        "%x = attn.read %X[%m, %d] : tensor<?x4x" + type +
+                        ">\n %f = arith.sitofp %x : " + type + R"mlir( to f32
+  %y = arith.mulf %f, %f : f32
+  %a = attn.reduce sum %y over (%d) product bf16 : f32
+  attn.write %a to %A[%m] : f32, tensor<?xf32>
+})mlir");
+    HostTensor x = HostTensor::allocate(
+        isWide ? ElementType::I32 : ElementType::I8, {1, 4});
+    for (int64_t d = 0; d < 4; ++d)
+      x.set({0, d}, isWide ? 1001 : 101);
+    ReferenceResult result = kernel.evaluate({x});
+    const ReferenceOutput &a = result.outputs[0];
+    EXPECT_EQ(a.values[0], isWide ? 4008004 : 40804);
+    EXPECT_EQ(a.bounds[0] > 1, isWide);
+  }
+}
