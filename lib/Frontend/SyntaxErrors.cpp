@@ -7,6 +7,7 @@
 
 #include "SyntaxErrors.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace attentile;
@@ -77,6 +78,52 @@ static std::string describe(llvm::ArrayRef<StringRef> expected) {
   return text;
 }
 
+/// The name at the end of `text`; empty if it ends otherwise.
+static StringRef lastName(StringRef text) {
+  text = text.rtrim();
+  size_t size = 0;
+  while (size < text.size() && (llvm::isAlnum(text[text.size() - 1 - size]) ||
+                                text[text.size() - 1 - size] == '_'))
+    ++size;
+  return text.take_back(size);
+}
+
+/// The name in `NAME[...]` at the end of `text`; empty if it ends otherwise.
+static StringRef indexedName(StringRef text) {
+  text = text.rtrim();
+  if (!text.ends_with("]"))
+    return {};
+  int depth = 0;
+  do {
+    if (text.empty())
+      return {};
+    depth += text.back() == ']' ? 1 : text.back() == '[' ? -1 : 0;
+    text = text.drop_back();
+  } while (depth > 0);
+  return lastName(text);
+}
+
+/// Says of `NAME[n](`, which is no reduction, or of `sum(` what would be right.
+static bool noteReduction(Diagnostic &error, StringRef before) {
+  static const std::vector<StringRef> reductions = {
+      "sum", "max", "min", "any", "all", "softmax", "logsumexp"};
+  if (StringRef name = lastName(before); !name.empty()) {
+    if (!llvm::is_contained(reductions, name))
+      return false;
+    error.note("a reduction names its axes, as in sum[n](...)");
+    return true;
+  }
+  StringRef name = indexedName(before);
+  if (name.empty() || llvm::is_contained(reductions, name))
+    return false;
+  error.note("'" + name +
+             "' is no reduction; these are sum, max, min, any, all, softmax "
+             "and logsumexp");
+  if (StringRef nearest = nearestName(name, reductions); !nearest.empty())
+    error.note("did you mean '" + nearest + "'?");
+  return true;
+}
+
 void frontend::reportSyntaxError(ParseContext &context, SourceRange range,
                                  bool atEnd,
                                  llvm::ArrayRef<StringRef> expected) {
@@ -99,6 +146,12 @@ void frontend::reportSyntaxError(ParseContext &context, SourceRange range,
   else if (wanted == "an element type")
     error.note("the types are f32, bf16, f16, f8e4m3, f8e5m2, i8, i4, i32, i64 "
                "and bool");
+  else if (got == "(" &&
+           noteReduction(error, context.source.text({0, range.begin})))
+    return;
+  else if (got == "=" && wanted == "'['")
+    error.note("a value has a name by 'let NAME = ...', an output its indices, "
+               "as in O[m] = ...");
   else if (got == "=" && llvm::is_contained(expected, "'=='"))
     error.note("write == to compare");
   else if (atEnd && llvm::is_contained(expected, "'}'"))
