@@ -275,11 +275,32 @@ static bool drawScalars(Variant &variant, Data &data, int64_t largest,
   return false;
 }
 
-/// Sizes and scalars; nothing if no scalars keep the constraints.
+/// Whether an extent is negative, as that of `R[2 * X - 1]` where X is 0.
+static bool hasNegativeExtent(attn::KernelOp kernel,
+                              llvm::ArrayRef<int64_t> sizes) {
+  SmallVector<AffineExpr> values;
+  for (int64_t size : sizes)
+    values.push_back(getAffineConstantExpr(size, kernel.getContext()));
+  return llvm::any_of(
+      kernel.getBody().front().getArguments(), [&](BlockArgument argument) {
+        return isa<ShapedType>(argument.getType()) &&
+               llvm::any_of(kernel.getShape(argument).getResults(),
+                            [&](AffineExpr extent) {
+                              auto known = dyn_cast<AffineConstantExpr>(
+                                  extent.replaceSymbols(values));
+                              return known && known.getValue() < 0;
+                            });
+      });
+}
+
+/// Sizes and scalars; nothing if no scalars keep the constraints, or sizes make
+/// no tensor.
 static std::optional<Data> startData(Variant &variant, const Config &config,
                                      int64_t &largest, Random &random) {
   Data data;
   data.sizes = sizesOf(variant, config);
+  if (hasNegativeExtent(variant.kernel, data.sizes))
+    return std::nullopt;
   data.ins.resize(variant.kernel.getInNames().size());
   data.recipes.resize(data.ins.size());
   largest = 1;
