@@ -32,8 +32,12 @@ llvm::Expected<std::vector<int64_t>>
 bindSizes(attn::KernelOp kernel, llvm::ArrayRef<HostTensor> ins,
           llvm::ArrayRef<HostTensor> outs = {});
 
-/// The extents of an input or output (empty for a scalar) or, for an index
-/// variable, its one extent; a division by a size of 0 is 0.
+/// One extent; a division by a size of 0 is 0. Negative where sizes make no
+/// tensor.
+int64_t evaluateExtent(mlir::AffineExpr expr, llvm::ArrayRef<int64_t> sizes);
+
+/// The extents of an input or output, at least 0 (empty for a scalar) or, for
+/// an index variable, its one extent; a division by a size of 0 is 0.
 std::vector<int64_t> evaluateShape(mlir::AffineMap map,
                                    llvm::ArrayRef<int64_t> sizes);
 

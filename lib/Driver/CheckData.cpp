@@ -278,17 +278,12 @@ static bool drawScalars(Variant &variant, Data &data, int64_t largest,
 /// Whether an extent is negative, as that of `R[2 * X - 1]` where X is 0.
 static bool hasNegativeExtent(attn::KernelOp kernel,
                               llvm::ArrayRef<int64_t> sizes) {
-  SmallVector<AffineExpr> values;
-  for (int64_t size : sizes)
-    values.push_back(getAffineConstantExpr(size, kernel.getContext()));
   return llvm::any_of(
       kernel.getBody().front().getArguments(), [&](BlockArgument argument) {
         return isa<ShapedType>(argument.getType()) &&
                llvm::any_of(kernel.getShape(argument).getResults(),
                             [&](AffineExpr extent) {
-                              auto known = dyn_cast<AffineConstantExpr>(
-                                  extent.replaceSymbols(values));
-                              return known && known.getValue() < 0;
+                              return evaluateExtent(extent, sizes) < 0;
                             });
       });
 }

@@ -105,8 +105,9 @@ static StringRef indexedName(StringRef text) {
 
 /// Says of `NAME[n](`, which is no reduction, or of `sum(` what would be right.
 static bool noteReduction(Diagnostic &error, StringRef before) {
-  static const std::vector<StringRef> reductions = {
-      "sum", "max", "min", "any", "all", "softmax", "logsumexp"};
+  std::vector<StringRef> reductions;
+  for (auto last = unsigned(ast::Reduction::Logsumexp), i = 0u; i <= last; ++i)
+    reductions.push_back(ast::spelling(ast::Reduction(i)));
   if (StringRef name = lastName(before); !name.empty()) {
     if (!llvm::is_contained(reductions, name))
       return false;

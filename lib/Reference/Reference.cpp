@@ -45,7 +45,7 @@ std::optional<ElementType> elementTypeOf(Type type) {
   return std::nullopt;
 }
 
-static int64_t evaluateExtent(AffineExpr expr, ArrayRef<int64_t> sizes) {
+int64_t evaluateExtent(AffineExpr expr, ArrayRef<int64_t> sizes) {
   if (auto constant = dyn_cast<AffineConstantExpr>(expr))
     return constant.getValue();
   if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
