@@ -98,9 +98,10 @@ public:
           withoutFactor(builder, member.reduce.getOperand()));
     }
     llvm::MapVector<tile::RefOp, Value> scaled;
+    double least = llvm::any_of(members, roundsToF16) ? -0x1p28 : -0x1p31;
     for (tile::RefOp reference : references) {
       builder.setInsertionPointAfter(reference);
-      scaled[reference] = bounded(builder, times(builder, reference, c));
+      scaled[reference] = bounded(builder, times(builder, reference, c), least);
     }
     for (Exponential &exponential : exponentials)
       rewrite(exponential, scaled[exponential.reference], c);
@@ -170,15 +171,31 @@ private:
                                  broadcast(builder, c, x.getType()));
   }
 
-  /// A scaled reference, -2^31 at least. Beyond that the fma is off from the
-  /// product that it subtracts by 128 or more, and an exponential of what
-  /// equals its reference infinite: a row whose first blocks are all at -1e30,
-  /// a mask by a finite number, would then be NaN though later ones are normal.
-  static Value bounded(OpBuilder &builder, Value reference) {
+  /// Whether a product in the member's loop rounds a factor to f16.
+  static bool roundsToF16(RunningMaximum &member) {
+    return member.loop
+        ->walk([](tile::DotOp dot) {
+          bool isComputed = llvm::any_of(
+              ValueRange{dot.getLhs(), dot.getRhs()}, [](Value factor) {
+                return tile::getElementType(factor.getType()).isF32();
+              });
+          return dot.getProduct().isF16() && isComputed
+                     ? WalkResult::interrupt()
+                     : WalkResult::advance();
+        })
+        .wasInterrupted();
+  }
+
+  /// A scaled reference, `least` at least. The fma is off from the product that
+  /// it subtracts by 64 at -2^31, 8 at -2^28, and beyond that an exponential of
+  /// what equals its reference infinite, in f32 or in f16: a row whose first
+  /// blocks are all at -1e30, a mask by a finite number, would then be NaN
+  /// though later ones are normal.
+  static Value bounded(OpBuilder &builder, Value reference, double least) {
     Location loc = reference.getLoc();
     return arith::MaxNumFOp::create(
         builder, loc, reference,
-        constant(builder, loc, -0x1p31, reference.getType()));
+        constant(builder, loc, least, reference.getType()));
   }
 
   /// factor * log2 e. Computed from run-time values it may be 0 or infinite

@@ -216,8 +216,10 @@ void Evaluator::product(const Step &step, Array &to) {
   for (int64_t i = 0; i < step.count; ++i) {
     double e = to.e[i];
     // Partial sums, at most e / perTerm, may overflow where the sum does not;
-    // terms below f32's normal range may be lost.
-    e = e > perTerm * kMax ? kInf : e > 0 ? e + termsOf(step) * kTiny : 0;
+    // terms below f32's normal range may be lost. NaN is 0 times the infinite
+    // bound of a factor that its rounding may make infinite.
+    bool out = std::isnan(e) || e > perTerm * kMax;
+    e = out ? kInf : e > 0 ? e + termsOf(step) * kTiny : 0;
     Num x = finish(to.v[i], e, false);
     to.v[i] = x.v;
     to.e[i] = x.e;

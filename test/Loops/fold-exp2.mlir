@@ -1,6 +1,7 @@
 // RUN: attentile-opt %S/Inputs/unfused-causal.mlir --tile-fuse-online-softmax --tile-fold-exp2 --canonicalize --cse | FileCheck %s
 // RUN: attentile-opt %S/Inputs/unfused-causal.mlir --tile-fold-exp2 --canonicalize --cse | FileCheck %s --check-prefix=UNFUSED
 // RUN: sed -e '/attn.assume/d' %S/Inputs/unfused-causal.mlir | attentile-opt --tile-fuse-online-softmax --tile-fold-exp2 --canonicalize --cse --remarks-filter=tile-fold-exp2 --remark-format=emitRemark 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: sed -e 's/over \["n"\] product f32/over ["n"] product f16/' %S/Inputs/unfused-causal.mlir | attentile-opt --tile-fuse-online-softmax --tile-fold-exp2 | FileCheck %s --check-prefix=F16
 
 // scale > 0 is assumed: the maximum is of the unscaled, masked scores.
 // CHECK-DAG: %[[LOG2E:.*]] = arith.constant 1.442695
@@ -39,3 +40,8 @@
 // UNKNOWN: %[[S:.*]] = arith.mulf
 // UNKNOWN: arith.select %{{.*}}, %[[S]]
 // UNKNOWN: math.fma
+
+// Where a product rounds the exponentials to f16 they stay below 2^8.
+// F16: arith.maxnumf
+// F16: %[[LEAST:.*]] = arith.constant dense<0xCD800000>
+// F16-NEXT: arith.maxnumf %{{.*}}, %[[LEAST]]

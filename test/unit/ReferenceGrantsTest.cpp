@@ -173,6 +173,39 @@ attn.kernel @k sizes(%M, %N) indices(%m < M, %n < N)
   EXPECT_EQ(a.values[4], 2);
 }
 
+/// A computed factor beyond f16's range is infinite: what a row makes of it,
+/// with a weight of 0 too, is taken out, and no other row.
+TEST(Reference, ComputedFactorThatOverflows) {
+  ParsedKernel kernel(R"mlir(
+attn.kernel @k sizes(%M, %N) indices(%m < M, %n < N, %e < 1)
+    ins(%W: f32[M, N], %V: f16[N, 1], %F: f32[N]) outs(%A: f32[M, 1]) {
+  %w = attn.read %W[%m, %n] : tensor<?x?xf32>
+  %p = math.exp %w : f32
+  %v = attn.read %V[%n, %e] : tensor<?x1xf16>
+  %f = attn.read %F[%n] : tensor<?xf32>
+  %wide = arith.extf %v : f16 to f32
+  %y = arith.mulf %wide, %f : f32
+  %product = arith.mulf %p, %y : f32
+  %a = attn.reduce sum %product over (%n) product f16 : f32
+  attn.write %a to %A[%m, %e] : f32, tensor<?x1xf32>
+})mlir");
+  for (double factor : {1.0, 3.0}) {
+    HostTensor w = HostTensor::allocate(ElementType::F32, {2, 2});
+    HostTensor v = HostTensor::allocate(ElementType::F16, {2, 1});
+    HostTensor f = HostTensor::allocate(ElementType::F32, {2});
+    w.set({0, 1}, -INFINITY);
+    v.set({0, 0}, 1);
+    v.set({1, 0}, 3e4);
+    f.set({0}, 1);
+    f.set({1}, factor);
+    ReferenceResult result = kernel.evaluate({w, v, f});
+    const ReferenceOutput &a = result.outputs[0];
+    EXPECT_EQ(a.values[0], 1);
+    for (int64_t m : {0, 1})
+      EXPECT_EQ(a.isExcluded(m), factor == 3.0);
+  }
+}
+
 /// 8-bit integers are what they are in bf16: a product of them has the error of
 /// its sum alone. Those of 32 bits are rounded.
 TEST(Reference, IntegersThatAProductHolds) {
