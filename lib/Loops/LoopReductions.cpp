@@ -353,6 +353,10 @@ FailureOr<LoopNest> readLoops(tile::KernelOp kernel, Graph &graph,
     where = reader.where;
     return failure();
   }
+  if (nest.hasRunning && dependsOnReferences(nest))
+    for (const Statistic &sum : nest.statistics)
+      for (auto [_, maximum] : sum.powers)
+        nest.statistics[maximum].kind = ReduceKind::Max;
   return nest;
 }
 

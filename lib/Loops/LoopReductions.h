@@ -20,6 +20,10 @@ struct Statistic {
   mlir::Type lhsType, rhsType;               ///< of a product's factors
   mlir::TypeAttr product;                    ///< null: not a product
   mlir::ArrayAttr over;
+  /// Of a sum that is put right as it runs: the powers with which it moves with
+  /// maxima, by number.
+  bool isRunning = false;
+  llvm::SmallVector<std::pair<double, unsigned>> powers;
   Expr *leaf = nullptr; ///< its value after the loop
   mlir::Operation *op = nullptr;
 

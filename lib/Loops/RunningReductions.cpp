@@ -228,6 +228,8 @@ private:
         });
     if (!agree)
       return fail("the carried value's factor does not fit what is added");
+    sum.isRunning = true;
+    sum.powers = std::move(rescales);
     finish(i, sum, type);
     return success();
   }

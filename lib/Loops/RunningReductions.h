@@ -43,6 +43,10 @@ mlir::FailureOr<llvm::SmallVector<unsigned>> findRunningReductions(
     llvm::function_ref<Expr *(Expr *, attn::ReduceKind, bool &)> withoutTail,
     std::string &why);
 
+/// Whether what is stored would be another with other references than maxima
+/// for the running sums to be relative to.
+bool dependsOnReferences(const LoopNest &nest);
+
 } // namespace attentile::fusion
 
 #endif
