@@ -139,7 +139,24 @@ LogicalResult CopyAsyncOp::verify() {
     return emitOpError("expected a first index along dim ")
            << getDims().back() << " that is a multiple of " << packet
            << ", got " << *first;
+  auto kernel = (*this)->getParentOfType<KernelOp>();
+  if (getOwnRows() && kernel && !canOwnRows(kernel.getWarps()))
+    return emitOpError("expected rows that ")
+           << kernel.getWarps()
+           << " warps have alike, of chunks that divide 32 lanes, got "
+           << buffer;
   return success();
+}
+
+bool CopyAsyncOp::canOwnRows(int64_t warps) {
+  BufferType buffer = getBuffer().getType();
+  if (getByElement() || buffer.getRank() != 2)
+    return false;
+  int64_t rows = buffer.getShape()[0], lanes = tile::Layout::kLanes;
+  int64_t chunks =
+      buffer.getShape()[1] * getElementBytes(buffer.getElementType()) / 16;
+  return chunks > 0 && lanes % chunks == 0 && rows % warps == 0 &&
+         rows / warps % (lanes / chunks) == 0;
 }
 
 LogicalResult WaitGroupOp::verify() {

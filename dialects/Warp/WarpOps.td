@@ -179,7 +179,9 @@ def Warp_CopyAsyncOp : Warp_Op<"copy_async"> {
     elements have arrived, for other threads, after a barrier.
 
     `in_bounds`, one for each dimension of the tensor: every index of the window
-    there is known to be inside.
+    there is known to be inside. `own_rows`: each warp copies its share of the
+    rows, the first warp the first ones; for the warp's other threads they have
+    arrived after a `warp.sync` behind the wait.
 
     ```mlir
     warp.copy_async %K[%b, %h, %n, %c0] dims [2, 3] to %k {in_bounds = array<i1: false, false, false, true>}
@@ -188,9 +190,14 @@ def Warp_CopyAsyncOp : Warp_Op<"copy_async"> {
   }];
   let arguments = (ins Arg<AnyRankedTensor, "", [MemRead]>:$tensor, Variadic<Index>:$indices,
     DenseI64ArrayAttr:$dims, Arg<Warp_BufferType, "", [MemWrite]>:$buffer,
-    OptionalAttr<DenseBoolArrayAttr>:$in_bounds, UnitAttr:$by_element);
+    OptionalAttr<DenseBoolArrayAttr>:$in_bounds, UnitAttr:$by_element, UnitAttr:$own_rows);
   let assemblyFormat = [{
     $tensor `[` $indices `]` `dims` $dims `to` $buffer attr-dict `:` type($tensor) `,` qualified(type($buffer))
+  }];
+  let extraClassDeclaration = [{
+    /// Whether each of this many warps can copy its own rows: rows alike for
+    /// all, of chunks that divide a warp's lanes.
+    bool canOwnRows(int64_t warps);
   }];
   let hasVerifier = 1;
 }
@@ -229,6 +236,18 @@ def Warp_BarrierOp : Warp_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
 
     ```mlir
     warp.barrier
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+def Warp_SyncOp : Warp_Op<"sync", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "waits for all threads of the warp";
+  let description = [{
+    What they wrote into shared memory before is visible to the warp after it.
+
+    ```mlir
+    warp.sync
     ```
   }];
   let assemblyFormat = "attr-dict";

@@ -236,6 +236,8 @@ void buildWarpPipeline(OpPassManager &pm, const PipelineOptions &options) {
   WarpAllocateSharedOptions room;
   room.limit = mostSharedBytes(options.target);
   pm.addPass(createWarpAllocateShared(room));
+  // Rooms are known: which barriers a warp alone needs.
+  pm.addPass(createWarpNarrowBarriers());
 }
 
 void configurePassManager(PassManager &pm) {

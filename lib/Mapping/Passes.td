@@ -337,3 +337,33 @@ def WarpAllocateShared : Pass<"warp-allocate-shared"> {
   ];
   let dependentDialects = ["::attentile::warp::WarpDialect"];
 }
+
+def WarpNarrowBarriers : Pass<"warp-narrow-barriers"> {
+  let summary = "a warp that touches its own rows alone waits for itself";
+  let description = [{
+    A `warp.barrier` in the kernel's block becomes a `warp.sync` where of any
+    room that is touched on both sides of it, and written on one, each warp
+    touches its own rows alone: outputs lie in the room of the queries, and a
+    warp writes the rows that it has read. Copies to such rows are dealt by
+    warps (`own_rows`), as without any keys nobody has waited for others'.
+
+    Before:
+
+    ```mlir
+    warp.wait_group 0
+    warp.barrier
+    warp.store_shared %x, %out[%row, %col] : vector<2xbf16>, !warp.buffer<64x64xbf16, #tile.shared<pitch = 64, chunk = 8, period = 8>>
+    warp.barrier
+    ```
+
+    After:
+
+    ```mlir
+    warp.wait_group 0
+    warp.sync
+    warp.store_shared %x, %out[%row, %col] : vector<2xbf16>, !warp.buffer<64x64xbf16, #tile.shared<pitch = 64, chunk = 8, period = 8>>
+    warp.sync
+    ```
+  }];
+  let dependentDialects = ["::attentile::warp::WarpDialect"];
+}

@@ -8,7 +8,7 @@
 // The rows of a window are dealt to the block's threads: with C chunks of 16
 // bytes a row, thread t copies chunk t mod C of the rows t / C, t / C + threads
 // / C, ... So a thread's column never changes and its rows are a constant
-// apart.
+// apart. Where each warp copies its own rows, the same with its 32 lanes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -247,6 +247,12 @@ static void lowerChunks(KernelLowering &k, warp::CopyAsyncOp op) {
     myRow = e.i32(0);
     myChunk = thread;
   }
+  if (op.getOwnRows()) {
+    rows = rows * 32 / threads;
+    rowsAtOnce = 32 / chunks;
+    myRow = e.add(e.mul(e.div(thread, e.i32(32)), e.i32(rows)),
+                  e.div(e.rem(thread, e.i32(32)), e.i32(chunks)));
+  }
   Value isActive;
   if (active < threads)
     isActive = e.less(thread, e.i32(active));
@@ -407,6 +413,9 @@ void lowerCopies(KernelLowering &k, Operation *op) {
   else if (auto wait = dyn_cast<warp::WaitGroupOp>(op))
     NVVM::CpAsyncWaitGroupOp::create(b, op->getLoc(),
                                      uint32_t(wait.getPending()));
+  else if (isa<warp::SyncOp>(op))
+    NVVM::SyncWarpOp::create(b, op->getLoc(),
+                             Emitter(b, op->getLoc()).i32(-1));
   else
     NVVM::Barrier0Op::create(b, op->getLoc());
   op->erase();

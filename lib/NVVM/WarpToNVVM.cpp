@@ -37,7 +37,7 @@ void (*loweringOf(Operation *op))(nvvm::KernelLowering &, Operation *) {
           warp::StoreSharedOp>(op))
     return nvvm::lowerSharedMemory;
   if (isa<warp::CopyAsyncOp, warp::CommitGroupOp, warp::WaitGroupOp,
-          warp::BarrierOp>(op))
+          warp::BarrierOp, warp::SyncOp>(op))
     return nvvm::lowerCopies;
   if (isa<warp::LdmatrixOp, warp::MmaOp, warp::SplitTf32Op>(op))
     return nvvm::lowerMatrices;

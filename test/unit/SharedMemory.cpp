@@ -55,7 +55,14 @@ double roundTo(Type type, double value) {
 }
 
 SharedMemory::SharedMemory(size_t bytes, unsigned threads)
-    : bytes(bytes), threads(threads) {}
+    : bytes(bytes), threads(threads), warpEpochs((threads + 31) / 32) {}
+
+bool SharedMemory::isBehind(unsigned thread, int other, int64_t then,
+                            int64_t warpThen) const {
+  return then != epoch || other == int(thread) ||
+         (unsigned(other) / 32 == thread / 32 &&
+          warpThen != warpEpochs[thread / 32]);
+}
 
 void SharedMemory::fail(const char *what, size_t address, unsigned thread,
                         int other) {
@@ -77,10 +84,13 @@ bool SharedMemory::inBounds(size_t address, size_t size) {
 void SharedMemory::checkWrite(unsigned thread, size_t address, Byte &byte) {
   if (byte.inFlight)
     fail("write under a copy on its way", address, thread, byte.writer);
-  if (byte.writeEpoch == epoch && byte.writer != int(thread))
+  if (!isBehind(thread, byte.writer, byte.writeEpoch, byte.writeWarpEpoch))
     fail("write after write without a barrier", address, thread, byte.writer);
-  if (byte.readEpoch == epoch &&
-      (byte.manyReaders || byte.reader != int(thread)))
+  bool sharesReads =
+      byte.manyWarps ||
+      (byte.manyReaders && byte.readWarpEpoch == warpEpoch(thread));
+  if (!isBehind(thread, byte.reader, byte.readEpoch, byte.readWarpEpoch) ||
+      (byte.readEpoch == epoch && sharesReads))
     fail("write after read without a barrier", address, thread, byte.reader);
 }
 
@@ -95,11 +105,17 @@ double SharedMemory::read(unsigned thread, size_t address, Type type) {
       fail("read of a copy on its way", address, thread, byte.writer);
     else if (!byte.written)
       fail("read of what nobody wrote", address, thread, -1);
-    if (byte.writeEpoch == epoch && byte.writer != int(thread))
+    if (!isBehind(thread, byte.writer, byte.writeEpoch, byte.writeWarpEpoch))
       fail("read after write without a barrier", address, thread, byte.writer);
-    byte.manyReaders = byte.readEpoch == epoch &&
-                       (byte.manyReaders || byte.reader != int(thread));
+    if (byte.readEpoch != epoch)
+      byte.manyReaders = byte.manyWarps = false;
+    else if (byte.reader / 32 != int(thread) / 32)
+      byte.manyWarps = true;
+    else
+      byte.manyReaders = byte.readWarpEpoch == warpEpoch(thread) &&
+                         (byte.manyReaders || byte.reader != int(thread));
     byte.readEpoch = epoch;
+    byte.readWarpEpoch = warpEpoch(thread);
     byte.reader = int(thread);
     bits |= uint64_t(byte.value) << (8 * i);
   }
@@ -119,6 +135,7 @@ void SharedMemory::write(unsigned thread, size_t address, Type type,
     byte.written = true;
     byte.writer = int(thread);
     byte.writeEpoch = epoch;
+    byte.writeWarpEpoch = warpEpoch(thread);
   }
 }
 
@@ -155,6 +172,7 @@ void SharedMemory::waitGroup(unsigned thread, unsigned pending) {
         byte.written = true;
         byte.writer = int(thread);
         byte.writeEpoch = epoch;
+        byte.writeWarpEpoch = warpEpoch(thread);
       }
 }
 

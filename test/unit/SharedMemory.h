@@ -9,7 +9,8 @@
 // Threads run in step here, so a forgotten barrier would change no result. It
 // is found by what each byte remembers: who wrote and who read it since the
 // last barrier. Two accesses of different threads with no barrier between, one
-// of them a write, are a race. A byte that an asynchronous copy is bringing
+// of them a write, are a race; of threads of one warp, without the warp's
+// meeting either. A byte that an asynchronous copy is bringing
 // holds nothing until the copying thread has waited for it, and is that
 // thread's alone until the barrier after.
 //
@@ -44,6 +45,8 @@ public:
 
   /// All threads have arrived.
   void barrier() { ++epoch; }
+  /// All threads of a warp have arrived.
+  void sync(unsigned warp) { ++warpEpochs[warp]; }
   /// At the kernel's end nothing may still be on its way.
   void finish();
 
@@ -55,8 +58,10 @@ private:
     bool written = false;
     unsigned inFlight = 0; ///< copies on their way
     int writer = -1, reader = -1;
-    bool manyReaders = false;
+    bool manyReaders = false,
+         manyWarps = false; ///< of the reader's warp; of all
     int64_t writeEpoch = -1, readEpoch = -1;
+    int64_t writeWarpEpoch = -1, readWarpEpoch = -1; ///< the threads' warps'
   };
   struct Copy {
     size_t address;
@@ -67,6 +72,10 @@ private:
     std::deque<std::vector<Copy>> groups;
   };
 
+  /// Whether `thread` comes behind what `other` did then.
+  bool isBehind(unsigned thread, int other, int64_t then,
+                int64_t warpThen) const;
+  int64_t &warpEpoch(unsigned thread) { return warpEpochs[thread / 32]; }
   bool inBounds(size_t address, size_t size);
   void checkWrite(unsigned thread, size_t address, Byte &byte);
   void fail(const char *what, size_t address, unsigned thread, int other);
@@ -74,6 +83,7 @@ private:
   std::vector<Byte> bytes;
   std::vector<Thread> threads;
   int64_t epoch = 0;
+  std::vector<int64_t> warpEpochs;
   std::string message;
 };
 

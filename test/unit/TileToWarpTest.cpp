@@ -477,4 +477,38 @@ TEST(PipelineCopies, nothingToSpare) {
   }
 }
 
+/// Outputs in the room of the queries: a warp waits for itself before it writes
+/// and before it reads them, whatever tiles and warps there are.
+TEST(NarrowBarriers, ofAWarpAlone) {
+  for (const char *tiles : {"tile-sizes=m=64,n=16", "tile-sizes=m=128,n=32",
+                            "tile-sizes=m=16,n=16"})
+    for (int64_t size : {16, 64}) {
+      KernelCase run{"02-causal", "bf16", size, size, tiles};
+      run.behind = ",warp-pipeline-copies,warp-allocate-shared,"
+                   "warp-narrow-barriers";
+      expectSame(run);
+    }
+}
+
+TEST(NarrowBarriers, nothingToSpare) {
+  KernelCase run{"02-causal", "bf16", 64, 64, "tile-sizes=m=64,n=16"};
+  run.behind =
+      ",warp-pipeline-copies,warp-allocate-shared,warp-narrow-barriers";
+  for (unsigned number = 0;; ++number) {
+    TileFile file = compile(run);
+    Values values = drawRounded(file, run.D);
+    ASSERT_TRUE(
+        file.run(format(format(kToWarps, "").c_str(), "") + run.behind));
+    SmallVector<Operation *> syncs;
+    file.getModule().walk([&](warp::SyncOp sync) { syncs.push_back(sync); });
+    ASSERT_FALSE(syncs.empty());
+    if (number == syncs.size())
+      break;
+    syncs[number]->erase();
+    ScopedDiagnosticHandler quiet(file.getModule().getContext(),
+                                  [](Diagnostic &) { return success(); });
+    EXPECT_FALSE(interpretWarps(file.program(), values)) << number;
+  }
+}
+
 } // namespace

@@ -125,6 +125,14 @@ bool Interpreter::run(Operation *op) {
             memory->barrier();
             return true;
           })
+          .Case([&](warp::SyncOp sync) {
+            if (!warpsAreWhole(sync))
+              return false;
+            for (int t = 0; t < threads; t += kLanes)
+              if (active[t])
+                memory->sync(t / kLanes);
+            return true;
+          })
           .Default([&](Operation *other) { return runElementwise(other); });
   if (good && memory && !memory->error().empty())
     return fail(op, memory->error());

@@ -106,8 +106,13 @@ bool Interpreter::runOp(warp::CopyAsyncOp op) {
       at[op.getDims()[0]] += row;
     int64_t position = positionOf(op, from, at, op.getInBounds());
     double value = position < 0 ? 0 : from.data[position];
-    int thread = int((row * llvm::divideCeil(columns, chunk) + column / chunk) %
-                     threads);
+    int64_t chunks = llvm::divideCeil(columns, chunk);
+    int thread = int((row * chunks + column / chunk) % threads);
+    if (op.getOwnRows()) {
+      int64_t own = rows * kLanes / threads;
+      thread = int(row / own * kLanes +
+                   (row % own * chunks + column / chunk) % kLanes);
+    }
     size_t address = addressOf(op, to, row, column);
     if (op.getByElement())
       memory->write(thread, address, element, value);

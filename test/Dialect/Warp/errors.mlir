@@ -359,3 +359,14 @@ func.func @store(%t: tensor<?x64xf32>, %i: index, %x: vector<2xf32>) {
   warp.store %x, %t[%i, %c3] : vector<2xf32>, tensor<?x64xf32>
   return
 }
+
+// -----
+
+tile.program @p sizes(%M) ins(%K: bf16[M, 64]) outs(%O: f32[M]) {
+  warp.kernel @p_0 grid(%i < %M) warps(4) {
+    %c0 = arith.constant 0 : index
+    %b = warp.alloc : !warp.buffer<8x64xbf16, #tile.shared<pitch = 64, chunk = 8, period = 8>>
+    // expected-error @below {{expected rows that 4 warps have alike, of chunks that divide 32 lanes, got}}
+    warp.copy_async %K[%i, %c0] dims [0, 1] to %b {own_rows} : tensor<?x64xbf16>, !warp.buffer<8x64xbf16, #tile.shared<pitch = 64, chunk = 8, period = 8>>
+  }
+}

@@ -27,6 +27,10 @@ tile.program @ops sizes(%B, %M) ins(%K: bf16[B, M, 128], %X: f32[B, M]) outs(%O:
     %k1 = warp.stage %keys[%c1] : !halves
     // CHECK: warp.copy_async %{{.*}}[%[[B]], %[[I]], %{{.*}}] dims [1, 2] to %[[STAGE]] {in_bounds = array<i1: true, false, true>} : tensor<?x?x128xbf16>, !warp.buffer<64x128xbf16, #tile.shared<pitch = 128, chunk = 8, period = 8>>
     warp.copy_async %K[%b, %i, %c0] dims [1, 2] to %k1 {in_bounds = array<i1: true, false, true>} : tensor<?x?x128xbf16>, !half
+    // CHECK: warp.copy_async {{.*}} {own_rows}
+    warp.copy_async %K[%b, %i, %c0] dims [1, 2] to %k1 {own_rows} : tensor<?x?x128xbf16>, !half
+    // CHECK: warp.sync
+    warp.sync
     // CHECK: warp.copy_async {{.*}} {by_element}
     warp.copy_async %K[%b, %i, %c0] dims [1, 2] to %k1 {by_element} : tensor<?x?x128xbf16>, !half
     // CHECK: warp.commit_group
