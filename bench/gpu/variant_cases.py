@@ -50,23 +50,31 @@ class FlexCase(cases.Case):
         return total
 
 
+def _prepare(folder, kernel, s):
+    """The compiled kernel's case at `s` keys, its tile sizes and its blocks; stops if it is wrong."""
+    loaded = attentile.load(folder / f"{kernel.stem}.json").prepare()
+    case = FlexCase(kernel, cells.TOKENS // s, cells.WIDTH // kernel.head_size, s, loaded)
+    tiles = json.loads((folder / f"{kernel.stem}.explain").read_text())["grids"][-1]["tiles"]
+    sizes = [tiles[name] for name in tiles if name not in ("d", "e")]
+    error, _ = measure.check(case)
+    if not error < 2 ** -7:
+        sys.exit(f"{kernel.stem} is wrong at {s} keys: relative error {error:.2e}")
+    return case, sizes, case.blocks(*sizes)
+
+
 def time_all(folder, kernels, lengths, rounds):
-    """A row for each kernel and length, as soon as it is known; each is compared with float64 at that length too."""
+    """A row for each kernel and length, as soon as it is known; each is compared with float64 at that length too. The
+    plain kernel, first of `kernels`, and FlexAttention take turns with each: a kernel that waits for memory or draws
+    more power lowers the clock for the others too."""
     for s in lengths:
+        plain, plain_sizes, plain_blocks = _prepare(folder, kernels[0], s)
         for kernel in kernels:
             torch._dynamo.reset()
-            loaded = attentile.load(folder / f"{kernel.stem}.json").prepare()
-            h = cells.WIDTH // kernel.head_size
-            case = FlexCase(kernel, cells.TOKENS // s, h, s, loaded)
-            functions = {"ours": case.ours} | ({"flex": case.flex()} if case.has_flex() else {})
-            tiles = json.loads((folder / f"{kernel.stem}.explain").read_text())["grids"][-1]["tiles"]
-            names = [axis for axis in tiles if axis not in ("d", "e")]
-            sizes = [tiles[name] for name in names]
-            blocks = case.blocks(*sizes)
-            error, _ = measure.check(case)
-            if not error < 2 ** -7:
-                sys.exit(f"{kernel.stem} is wrong at {s} keys: relative error {error:.2e}")
+            case, sizes, blocks = _prepare(folder, kernel, s)
+            functions = {"plain": plain.ours, "ours": case.ours} | ({"flex": case.flex()} if case.has_flex() else {})
             yield {"kernel": kernel.example, "s": s, "blocks": blocks, "pairs": blocks * sizes[0] * sizes[1],
-                   "tiles": sizes, "ms": measure.time_together(functions, rounds)}
+                   "plain_pairs": plain_blocks * plain_sizes[0] * plain_sizes[1], "tiles": sizes,
+                   "ms": measure.time_together(functions, rounds)}
             del case, functions
             torch.cuda.empty_cache()
+        del plain
