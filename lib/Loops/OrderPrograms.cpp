@@ -23,7 +23,8 @@
 // heads come first. How long keys are is known at run time only: a kernel
 // carries how many bytes its programs along the last axis read in common, for
 // each of them, and where a block's number becomes its coordinates the sections
-// follow from that (warp-to-nvvm).
+// follow from that (warp-to-nvvm). Where the loop's start rises too, as of a
+// window, programs side by side read a part of the keys: they count half.
 //
 
 #include "Tile/Tile.h"
@@ -149,6 +150,9 @@ void order(tile::KernelOp kernel) {
   bool rises = llvm::any_of(loops, [&](scf::ForOp loop) {
     return trends.of(loop.getUpperBound()) == Trend::Rises;
   });
+  bool isWindow = llvm::all_of(loops, [&](scf::ForOp loop) {
+    return trends.of(loop.getLowerBound()) == Trend::Rises;
+  });
   bool shares = llvm::any_of(
       loops, [&](scf::ForOp loop) { return sharesList(loop, body); });
   if (!rises && !shares)
@@ -156,7 +160,9 @@ void order(tile::KernelOp kernel) {
   OpBuilder builder = OpBuilder::atBlockBegin(&body);
   Location loc = kernel.getLoc();
   if (int64_t bytes = rises ? commonBytes(kernel, id) : 1)
-    kernel->setAttr("tile.common_bytes", builder.getI64IntegerAttr(bytes));
+    kernel->setAttr("tile.common_bytes",
+                    builder.getI64IntegerAttr(
+                        isWindow ? std::max<int64_t>(bytes / 2, 1) : bytes));
   Value one = arith::ConstantIndexOp::create(builder, loc, 1);
   Value last =
       arith::SubIOp::create(builder, loc, kernel.getBounds().back(), one);

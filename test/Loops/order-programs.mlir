@@ -95,6 +95,34 @@ tile.program @reads sizes(%H, %M) ins(%K: f32[H, M, 8]) outs(%Y: f32[H, M]) {
 
 // -----
 
+// A window: programs side by side read a part of the keys, which count half.
+// CHECK-LABEL: tile.kernel @part
+// CHECK-SAME: tile.common_bytes = 1024 : i64
+#n = #tile.axes<"n">
+#d = #tile.axes<"d">
+#n_d = #tile.axes<"n", "d">
+tile.program @part sizes(%H, %M) ins(%K: f32[H, M, 8]) outs(%Y: f32[H, M]) {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant dense<0.0> : tensor<16xf32, #n>
+  %n = arith.ceildivsi %M, %c64 : index
+  tile.kernel @part grid(%h < %H, %i < %n) {
+    %at = arith.muli %i, %c64 : index
+    %to = arith.addi %at, %c64 : index
+    %d = tile.index %c0 : tensor<8xindex, #d>
+    %r = scf.for %n0 = %at to %to step %c16 iter_args(%sum = %zero) -> (tensor<16xf32, #n>) {
+      %k = tile.index %n0 : tensor<16xindex, #n>
+      %x = tile.load %K[%h, %k, %d] : tensor<?x?x8xf32>, (index, tensor<16xindex, #n>, tensor<8xindex, #d>) -> tensor<16x8xf32, #n_d>
+      %t = tile.reduce sum %x over ["d"] : tensor<16x8xf32, #n_d> -> tensor<16xf32, #n>
+      %s = arith.addf %sum, %t : tensor<16xf32, #n>
+      scf.yield %s : tensor<16xf32, #n>
+    } {tile.axis = "n"}
+  }
+}
+
+// -----
+
 // Heads share the list of a tile of rows: all are one section, so that they run side by side.
 // CHECK-LABEL: tile.kernel @shares
 // CHECK-SAME: tile.common_bytes = 1 : i64
