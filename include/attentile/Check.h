@@ -117,6 +117,22 @@ struct PassCheck {
     std::string configuration, message;
   };
   std::vector<Failure> failures;
+  /// What the reference could tell of an output, over the runs.
+  struct OutputCount {
+    std::string name;
+    int64_t elements = 0, excluded = 0;
+    /// Compared and finite, in runs of which no size is 0: a NaN that stays one
+    /// and a sum over nothing say nothing of the formula.
+    int64_t telling = 0;
+    bool isLost() const { return excluded > 0 && telling == 0; }
+  };
+  std::vector<OutputCount> outputs;
+  /// The runs were picked by RunCheckOptions::only: it is no failure that
+  /// nothing could be compared.
+  bool isOfSome = false;
+
+  /// No run failed, and something of each output was compared.
+  bool passed() const;
 };
 
 /// Checks one kernel of `tree` under `bindings` (what is bound stays so) and
@@ -127,7 +143,7 @@ runCheck(const SyntaxTree &tree, const Bindings &bindings, KernelRunner &runner,
          const RunCheckOptions &options, Diagnostics &diagnostics,
          llvm::raw_ostream &os);
 
-/// Whether every run of every pass passed.
+/// Whether every pass passed.
 bool allPassed(llvm::ArrayRef<PassCheck> checks);
 
 } // namespace attentile

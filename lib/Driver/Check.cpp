@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "attentile/Check.h"
+#include "CheckReport.h"
 #include "CheckSets.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -48,7 +49,6 @@ private:
                      const Prepared &run);
   llvm::Expected<RunnableKernel *> compile(const Config &config,
                                            StringRef pass);
-  void print(const PassCheck &check, size_t planned);
   void progress(StringRef pass, size_t done, size_t all);
 
   const Source &source;
@@ -106,6 +106,25 @@ std::string Checker::record(const Config &config, Variant &variant,
   return error ? llvm::toString(std::move(error)) : "";
 }
 
+/// Adds what the reference can tell of each output of a run.
+static void count(const ReferenceResult &reference, const Config &config,
+                  PassCheck &check) {
+  auto isEmpty = [](const auto &size) { return size.second == 0; };
+  bool ofNothing = llvm::any_of(config.heads, isEmpty) ||
+                   llvm::any_of(config.sizes, isEmpty);
+  check.outputs.resize(reference.outputs.size());
+  for (auto [output, total] : llvm::zip(reference.outputs, check.outputs)) {
+    total.name = output.name;
+    total.elements += output.values.size();
+    for (size_t i = 0; i < output.values.size(); ++i) {
+      if (output.isExcluded(i))
+        ++total.excluded;
+      else if (!ofNothing && std::isfinite(output.values[i]))
+        ++total.telling;
+    }
+  }
+}
+
 /// What was wrong with one run; empty if nothing.
 std::string Checker::runOne(const Config &config, StringRef pass,
                             bool keepReferences, PassCheck &check) {
@@ -131,6 +150,7 @@ std::string Checker::runOne(const Config &config, StringRef pass,
     if (keepReferences)
       prepared.emplace(key, run);
   }
+  count(run->reference, config, check);
   if (options.recorder)
     return record(config, variant, *run);
   llvm::Expected<RunnableKernel *> kernel = compile(config, pass);
@@ -169,6 +189,7 @@ PassCheck Checker::runAll(const std::vector<Config> &configs, StringRef pass,
                           bool keepReferences) {
   PassCheck check;
   check.pass = pass.str();
+  check.isOfSome = !options.only.empty();
   compiled.clear();
   for (const Config &config : configs) {
     progress(pass, check.runs, configs.size());
@@ -186,13 +207,9 @@ PassCheck Checker::runAll(const std::vector<Config> &configs, StringRef pass,
       llvm::consumeError(entry.second.takeError());
   compiled.clear();
   progress(pass, configs.size(), configs.size());
-  print(check, configs.size());
+  report(os, check, configs.size(), source, options);
   return check;
 }
-
-//===----------------------------------------------------------------------===//
-// Reports
-//===----------------------------------------------------------------------===//
 
 void Checker::progress(StringRef pass, size_t done, size_t all) {
   if (!options.progress)
@@ -205,53 +222,16 @@ void Checker::progress(StringRef pass, size_t done, size_t all) {
                << done + 1 << "/" << all;
 }
 
-void Checker::print(const PassCheck &check, size_t planned) {
-  os << "  "
-     << llvm::left_justify(check.pass.empty() ? "all passes" : check.pass, 32);
-  if (check.failedRuns == 0 && options.recorder) {
-    os << llvm::format("%3lld runs  prepared\n", (long long)check.runs);
-    return;
-  }
-  if (check.failedRuns == 0) {
-    os << llvm::format("%3lld runs  ok   worst %.2f of the bound",
-                       (long long)check.runs, check.worstRatio);
-    for (auto [type, error] : check.relativeErrors)
-      os << ", " << nameOf(type) << " error " << llvm::format("%.1e", error);
-    if (check.excluded > 0)
-      os << ", " << check.excluded << " of " << check.elements
-         << " elements taken out";
-    os << '\n';
-    return;
-  }
-  os << "FAILED " << check.failedRuns << " of " << check.runs << " runs";
-  if (check.runs < static_cast<int64_t>(planned))
-    os << " (" << planned << " planned)";
-  os << '\n';
-  for (const PassCheck::Failure &failure : check.failures) {
-    os << "    " << failure.configuration << "\n      " << failure.message
-       << "\n      again: attentile check " << options.file;
-    if (!options.kernel.empty())
-      os << " --kernel " << options.kernel;
-    if (!options.schedule.empty())
-      os << " --schedule " << options.schedule;
-    if (!source.bindings.entries().empty()) {
-      os << " --bind ";
-      llvm::interleave(
-          source.bindings.entries(), os,
-          [&](const Bindings::Entry &entry) {
-            os << entry.name << '=' << entry.value.str();
-          },
-          ",");
-    }
-    if (!check.pass.empty())
-      os << " --after " << check.pass;
-    os << " --only " << failure.configuration << '\n';
-  }
+bool PassCheck::passed() const {
+  return failedRuns == 0 &&
+         (isOfSome || llvm::none_of(outputs, [](const OutputCount &output) {
+            return output.isLost();
+          }));
 }
 
 bool allPassed(llvm::ArrayRef<PassCheck> checks) {
-  return llvm::all_of(
-      checks, [](const PassCheck &check) { return check.failedRuns == 0; });
+  return llvm::all_of(checks,
+                      [](const PassCheck &check) { return check.passed(); });
 }
 
 llvm::Expected<std::vector<PassCheck>>
@@ -304,6 +284,7 @@ runCheck(const SyntaxTree &tree, const Bindings &bindings, KernelRunner &runner,
     for (const std::string &pass : passes)
       checks.push_back(checker.runAll(set, pass, true));
   }
+  explainLost(os, checks);
   return checks;
 }
 

@@ -1,0 +1,91 @@
+//===- CheckReport.cpp - what a check prints ------------------------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CheckReport.h"
+#include "llvm/Support/Format.h"
+
+using namespace mlir;
+
+namespace attentile::checking {
+
+/// The outputs of which nothing could be compared.
+static std::string listLost(const PassCheck &check) {
+  std::string names;
+  for (const PassCheck::OutputCount &output : check.outputs)
+    if (output.isLost())
+      names += (names.empty() ? "" : ", ") + output.name;
+  return names;
+}
+
+static void printFailure(llvm::raw_ostream &os, const PassCheck &check,
+                         const PassCheck::Failure &failure,
+                         const Source &source, const RunCheckOptions &options) {
+  os << "    " << failure.configuration << "\n      " << failure.message
+     << "\n      again: attentile check " << options.file;
+  if (!options.kernel.empty())
+    os << " --kernel " << options.kernel;
+  if (!options.schedule.empty())
+    os << " --schedule " << options.schedule;
+  if (!source.bindings.entries().empty()) {
+    os << " --bind ";
+    llvm::interleave(
+        source.bindings.entries(), os,
+        [&](const Bindings::Entry &entry) {
+          os << entry.name << '=' << entry.value.str();
+        },
+        ",");
+  }
+  if (!check.pass.empty())
+    os << " --after " << check.pass;
+  os << " --only " << failure.configuration << '\n';
+}
+
+void report(llvm::raw_ostream &os, const PassCheck &check, size_t planned,
+            const Source &source, const RunCheckOptions &options) {
+  os << "  "
+     << llvm::left_justify(check.pass.empty() ? "all passes" : check.pass, 32);
+  if (check.failedRuns > 0) {
+    os << "FAILED " << check.failedRuns << " of " << check.runs << " runs";
+    if (check.runs < static_cast<int64_t>(planned))
+      os << " (" << planned << " planned)";
+    os << '\n';
+    for (const PassCheck::Failure &failure : check.failures)
+      printFailure(os, check, failure, source, options);
+    return;
+  }
+  os << llvm::format("%3lld runs  ", (long long)check.runs);
+  std::string lost = listLost(check);
+  if (!lost.empty())
+    os << (check.passed() ? "nothing to compare in " : "NOTHING TO COMPARE in ")
+       << lost;
+  else
+    os << (options.recorder ? "prepared" : "ok");
+  if (!options.recorder) {
+    os << llvm::format("   worst %.2f of the bound", check.worstRatio);
+    for (auto [type, error] : check.relativeErrors)
+      os << ", " << nameOf(type) << " error " << llvm::format("%.1e", error);
+    if (check.excluded > 0)
+      os << ", " << check.excluded << " of " << check.elements
+         << " elements taken out";
+  }
+  os << '\n';
+}
+
+void explainLost(llvm::raw_ostream &os, llvm::ArrayRef<PassCheck> checks) {
+  if (llvm::all_of(checks, [](const PassCheck &check) {
+        return check.passed() || check.failedRuns > 0;
+      }))
+    return;
+  os << "  Elements are taken out where f32 may lose all of a value, as beyond "
+        "its range.\n"
+        "  What is left of such an output is infinite, NaN or of runs with a "
+        "size of 0.\n"
+        "  Bind scalars or sizes (--bind) that keep values within f32's "
+        "range.\n";
+}
+
+} // namespace attentile::checking
