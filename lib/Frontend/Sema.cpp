@@ -64,10 +64,23 @@ void Sema::warnUnusedLets() {
           .note("remove it, or use it in a statement below");
 }
 
+void Sema::warnUnreadInputs() {
+  for (auto [i, in] : llvm::enumerate(kernel.ins))
+    if (!readInputs.test(i))
+      // [L1.25]
+      diagnostics
+          .warning(file, in.range,
+                   Twine(in.isTensor ? "tensor" : "scalar") + " '" + in.name +
+                       "' is never read")
+          .note("remove it from the kernel's head, or use " + in.name +
+                (in.isTensor ? "[...]" : "") + " in a statement");
+}
+
 void Sema::run() {
   checkTypes();
   applyBindings(/*types=*/true);
   checkParams();
+  readInputs.resize(kernel.ins.size());
   bool shapesOk = kernel.outs.size() == decl.outs.size();
   for (const auto *params : {&kernel.ins, &kernel.outs})
     for (const CheckedParam &param : *params)
@@ -89,6 +102,7 @@ void Sema::run() {
   if (diagnostics.hasErrors())
     return;
   warnUnusedLets();
+  warnUnreadInputs();
   findHeadSizes();
   checkAllKnown();
 }

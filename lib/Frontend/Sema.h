@@ -37,6 +37,7 @@
 
 #include "TypedExpr.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 namespace attentile::frontend {
 
@@ -110,6 +111,7 @@ private:
   Diagnostic &error(const Scope &scope, SourceRange range,
                     const llvm::Twine &message);
   void warnUnusedLets();
+  void warnUnreadInputs();
 
   //===--- SemaHead.cpp ---------------------------------------------------===//
   void checkTypes();
@@ -308,6 +310,7 @@ private:
   /// For each of them, those whose lets it uses.
   llvm::SmallVector<llvm::SmallVector<unsigned, 4>> uses;
   llvm::SmallVector<unsigned, 4> *currentUses = nullptr;
+  llvm::SmallBitVector readInputs; // by their number in kernel.ins
   const ast::ScheduleDecl *schedule = nullptr;
   struct OpaqueSize {
     SizeExpr::Kind kind;

@@ -49,6 +49,7 @@ const TypedExpr *Sema::entityValue(const Expr &expr, Entity entity,
           .note("name its element, as in " + name + "[...]");
       return nullptr;
     }
+    readInputs.set(entity.id);
     if (param.bound)
       return boundScalar(param, range);
     TypedExpr scalar{};
@@ -165,6 +166,7 @@ const TypedExpr *Sema::read(const Expr &expr, const Scope &scope) {
   }
   if (failed)
     return nullptr;
+  readInputs.set(entity.id);
   TypedExpr result{};
   result.op = TypedExpr::Read;
   result.type = valueType(tensor.type);
