@@ -71,6 +71,21 @@ static double lexFloat(llvm::StringRef text, SourceRange range,
   return error == std::errc() ? result : 0;
 }
 
+/// What the language has in place of a character of other languages.
+static llvm::StringRef insteadOf(llvm::StringRef text) {
+  if (text == "?")
+    return ": write where(condition, a, b)";
+  if (text == "^")
+    return ": write pow(x, y)";
+  if (text == "~")
+    return ": write ! for 'not'";
+  if (text == "@")
+    return ": a matrix product is a sum, sum[k](x * y)";
+  if (text.front() == '#')
+    return ": a comment begins with //";
+  return "";
+}
+
 #pragma clang diagnostic ignored "-Wunused-function"
 %}
 
@@ -236,6 +251,8 @@ exponent [eE][+-]?{digit}+
     error.note("write && for 'and'");
   else if (text.front() & 0x80)
     error.note("only comments may hold characters beyond ASCII");
+  else
+    error.note("the language has no '" + shown + "'" + insteadOf(text));
 }
 
 <<EOF>> {

@@ -164,13 +164,15 @@ void Sema::checkInside(const TypedExpr *index, const CheckedParam &tensor,
     // [L1.14]
     error(scope, index->range,
           "expected an index that can lie inside dimension " +
-              Twine(dimension + 1) + " of '" + tensor.name + "', of size " +
+              Twine(dimension) + " of '" + tensor.name + "', of size " +
               kernel.text(size) +
               (value && size.kind != SizeExpr::Constant
                    ? " = " + std::to_string(*value)
                    : "") +
               ", got one that is always outside")
-        .note(file, tensor.range, "indices run from 0 to the size - 1");
+        .note(
+            file, tensor.range,
+            "dimensions count from 0, and indices run from 0 to the size - 1");
     return;
   }
 }

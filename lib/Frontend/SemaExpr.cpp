@@ -86,6 +86,27 @@ bool Sema::expectBool(const TypedExpr *value, const Expr &expr,
   return false;
 }
 
+/// What a call with the right arguments looks like.
+static std::string usage(const Expr &expr, StringRef name) {
+  if (expr.kind == Expr::Cast)
+    return (name + "(x)").str();
+  switch (expr.function) {
+  case ast::Function::Where:
+    return "where(condition, a, b)";
+  case ast::Function::Clamp:
+    return "clamp(x, low, high)";
+  case ast::Function::Dropout:
+    return "dropout(x, rate, seed)";
+  case ast::Function::Pow:
+    return "pow(x, y)";
+  case ast::Function::Min:
+  case ast::Function::Max:
+    return (name + "(a, b), or of an axis " + name + "[n](x)").str();
+  default:
+    return (name + "(x)").str();
+  }
+}
+
 bool Sema::visitArgs(const Expr &expr, const Scope &scope, unsigned count,
                      llvm::SmallVectorImpl<const TypedExpr *> &values) {
   if (expr.args.size() != count) {
@@ -95,7 +116,8 @@ bool Sema::visitArgs(const Expr &expr, const Scope &scope, unsigned count,
     // [L2.7]
     error(scope, expr.range,
           "expected " + counted(count, "argument", "arguments") + " to '" +
-              name + "', got " + Twine(expr.args.size()));
+              name + "', got " + Twine(expr.args.size()))
+        .note("write " + usage(expr, name));
     return false;
   }
   bool failed = false;
@@ -140,7 +162,8 @@ const TypedExpr *Sema::apply(const Expr &expr, const Scope &scope) {
   if (expr.function == Function::Extent) {
     if (expr.args.size() != 1 || expr.args[0]->kind != Expr::Ref) {
       // [L2.7]
-      error(scope, expr.range, "expected one index variable in extent()");
+      error(scope, expr.range, "expected one index variable in extent()")
+          .note("write extent(n) for the size of n's axis");
       return nullptr;
     }
     auto index = indexVariable(scope, expr.args[0]->name);
