@@ -138,10 +138,12 @@ bool Bindings::add(StringRef text, Diagnostics &diagnostics) {
       set(name, *bound);
     } else {
       // [L1.21]
-      diagnostics.error(
+      Diagnostic &e = diagnostics.error(
           *source, rangeOf(value.empty() ? item : value),
           "expected a number, true, false or an element type, got '" + value +
               "'");
+      if (StringRef type = frontend::elementTypeCalled(value); !type.empty())
+        e.note("write " + type);
       ok = false;
     }
     if (!more)

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Sema.h"
+#include "SyntaxErrors.h"
 #include "attentile/Library.h"
 
 using namespace attentile;
@@ -160,6 +161,10 @@ void Sema::reportUnknownFunction(const Scope &scope, ast::Name name) {
         return kernel->name.str() == name.str();
       })) {
     e.note("'" + name.str() + "' is a kernel, and kernels are not called");
+    return;
+  }
+  if (StringRef type = elementTypeCalled(name.str()); !type.empty()) {
+    e.note("write " + type + "(x)");
     return;
   }
   StringRef library = libraryFileWith(name.str());

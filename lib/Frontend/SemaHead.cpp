@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Sema.h"
+#include "SyntaxErrors.h"
 #include "llvm/ADT/DenseSet.h"
 
 using namespace attentile;
@@ -61,7 +62,9 @@ std::optional<ElementType> Sema::resolveType(const ast::TypeRef &type,
   StringRef nearest = nearestName(typeName, candidates);
   // [L2.1]
   Diagnostic &e = error(type.range, "unknown type '" + typeName + "'");
-  if (nearest.empty())
+  if (StringRef known = elementTypeCalled(typeName); !known.empty())
+    e.note("write " + known);
+  else if (nearest.empty())
     e.note("declare it, as in type " + typeName + " = f32 | f16 | bf16;");
   else
     e.note("did you mean '" + nearest + "'?");

@@ -9,6 +9,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace attentile;
 using namespace attentile::frontend;
@@ -25,6 +26,20 @@ bool frontend::isReserved(StringRef word) {
       "rsqrt",  "sin",    "cos",  "abs",    "pow",  "clamp",    "floor",
       "extent", "dropout"};
   return words.contains(word);
+}
+
+StringRef frontend::elementTypeCalled(StringRef word) {
+  return llvm::StringSwitch<StringRef>(word.lower())
+      .Cases({"float32", "float", "fp32", "single"}, "f32")
+      .Cases({"float16", "half", "fp16"}, "f16")
+      .Cases({"bfloat16", "bfloat"}, "bf16")
+      .Cases({"float8_e4m3", "float8_e4m3fn", "fp8", "e4m3"}, "f8e4m3")
+      .Cases({"float8_e5m2", "e5m2"}, "f8e5m2")
+      .Cases({"int8", "char", "byte"}, "i8")
+      .Cases({"int", "int32", "integer"}, "i32")
+      .Cases({"int64", "long"}, "i64")
+      .Cases({"boolean", "i1"}, "bool")
+      .Default("");
 }
 
 /// True for tokens that may follow every expression: naming them all would
@@ -144,6 +159,9 @@ void frontend::reportSyntaxError(ParseContext &context, SourceRange range,
               !llvm::is_contained(expected, "an integer");
   if (name && isReserved(got))
     error.note("'" + got + "' is a reserved word; choose another name");
+  else if (StringRef type = elementTypeCalled(got);
+           wanted == "an element type" && !type.empty())
+    error.note("write " + type);
   else if (wanted == "an element type")
     error.note("the types are f32, bf16, f16, f8e4m3, f8e5m2, i8, i4, i32, i64 "
                "and bool");
