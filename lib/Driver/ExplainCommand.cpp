@@ -97,6 +97,27 @@ bool readSizes(llvm::ArrayRef<std::string> texts,
   return true;
 }
 
+/// Whether the kernel has what --sizes names; false after reporting.
+bool checkNames(llvm::ArrayRef<std::string> texts,
+                const CheckedKernel &kernel) {
+  std::vector<StringRef> names;
+  for (const CheckedSize &size : kernel.sizes)
+    names.push_back(size.name);
+  for (const CheckedParam &in : kernel.ins)
+    if (!in.isTensor && isInteger(in.type))
+      names.push_back(in.name);
+  for (const std::string &text : texts) {
+    StringRef name = StringRef(text).split('=').first;
+    if (llvm::is_contained(names, name))
+      continue;
+    wrongCall("expected --sizes with a size or an integer scalar of kernel '" +
+                  kernel.name + "', got '" + name + "'",
+              "it has " + llvm::join(names, ", "));
+    return false;
+  }
+  return true;
+}
+
 /// What blocks of threads take, from the warp level and before ptxas; false
 /// after an error.
 bool addResources(ModuleOp module, const PipelineOptions &pipeline,
@@ -158,6 +179,8 @@ int explainCommand(const ExplainCommandOptions &options) {
   std::unique_ptr<CheckedKernel> kernel = session.check(CheckMode::Compile);
   if (int code = session.report())
     return code;
+  if (!checkNames(options.sizes, *kernel))
+    return exitWrongCall;
   PipelineOptions plain = options.pipeline;
   for (const char *pass : {"tile-fuse-online-softmax", "tile-list-blocks",
                            "tile-skip-masked-blocks", "tile-guard-softmax"})

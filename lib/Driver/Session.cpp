@@ -53,6 +53,20 @@ bool Session::open() {
   return !diagnostics.hasErrors();
 }
 
+void Session::checkTiles(const CheckedKernel &kernel) {
+  std::vector<llvm::StringRef> axes;
+  for (const CheckedIndex &index : kernel.indices)
+    axes.push_back(index.name);
+  for (const std::string &text : options.pipeline.tileSizes) {
+    llvm::StringRef axis = llvm::StringRef(text).split('=').first;
+    if (!llvm::is_contained(axes, axis))
+      diagnostics
+          .error("expected --tile with an index variable of kernel '" +
+                 kernel.name + "', got '" + axis + "'")
+          .note("it has " + llvm::join(axes, ", "));
+  }
+}
+
 std::unique_ptr<CheckedKernel> Session::check(CheckMode mode) {
   // What is wrong in no mode but this one is something the call did not bind.
   if (mode != CheckMode::Syntax && !check(CheckMode::Syntax))
@@ -65,6 +79,8 @@ std::unique_ptr<CheckedKernel> Session::check(CheckMode mode) {
   checkOptions.mode = mode;
   std::unique_ptr<CheckedKernel> kernel =
       attentile::check(*syntax, bindings, checkOptions, diagnostics);
+  if (kernel)
+    checkTiles(*kernel);
   return diagnostics.hasErrors() ? nullptr : std::move(kernel);
 }
 

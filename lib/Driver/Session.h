@@ -56,6 +56,9 @@ public:
   llvm::StringRef sourceText() const { return file->text(); }
 
 private:
+  /// Whether --tile names axes of the kernel.
+  void checkTiles(const CheckedKernel &kernel);
+
   std::unique_ptr<SourceFile> file;
   std::unique_ptr<SyntaxTree> syntax;
   bool couldNotRead = false, missesBinding = false;

@@ -7,6 +7,7 @@
 
 #include "Sema.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace attentile;
 using namespace attentile::frontend;
@@ -78,6 +79,11 @@ void Sema::chooseSchedule() {
   StringRef nearest = nearestName(options.schedule, candidates);
   if (!nearest.empty())
     e.note("did you mean '" + nearest + "'?");
+  else if (candidates.empty())
+    e.note("it has none; one is named by 'as', as in schedule " +
+           decl.name.str() + " as " + options.schedule + " { ... }");
+  else
+    e.note("it has " + llvm::join(candidates, ", "));
 }
 
 bool Sema::isMaterialized(StringRef name) const {
