@@ -13,7 +13,8 @@
 //   SemaBindings.cpp   what --bind gives, what must be known
 //   SemaSizes.cpp      size expressions: making, comparing, bounding them
 //   SemaSchedule.cpp   which schedule applies, what it says
-//   SemaNames.cpp      what a name is; ranges of index variables
+//   SemaNames.cpp      what a name is
+//   SemaRanges.cpp     ranges of index variables
 //   SemaFunctions.cpp  functions, declared and imported
 //   SemaBody.cpp       statements
 //   SemaTiles.cpp      loops over tiles
@@ -163,12 +164,25 @@ private:
   void collectLets(llvm::ArrayRef<ast::Statement> body);
   void collectLet(ast::Name name, unsigned number);
   void collectIndices(const ast::Expr &expr);
-  void collectPositions(ast::Name tensor, llvm::ArrayRef<ast::Expr *> index);
-  void addStand(ast::Name name, const SizeExpr &extent);
   llvm::StringRef kindName(Entity entity) const;
   void reportUnknown(const Scope &scope, ast::Name name);
   /// The index variable of a reduction's brackets or of extent().
   std::optional<unsigned> indexVariable(const Scope &scope, ast::Name name);
+
+  //===--- SemaRanges.cpp -------------------------------------------------===//
+  void collectSubscript(ast::Name tensor, llvm::ArrayRef<ast::Expr *> index);
+  void addStand(ast::Name name, const SizeExpr &extent);
+  void checkRanges();
+  /// A dimension in which an index variable stands, and where it does.
+  struct Stand {
+    const SizeExpr *extent = nullptr;
+    SourceRange range = {};
+  };
+  llvm::SmallVector<Stand, 4> standsElsewhere(unsigned subscript);
+  bool isTransposed(unsigned subscript);
+  const CheckedIndex *indexNamed(const ast::Expr &index) const;
+  Diagnostic &reportRanges(const CheckedIndex &index, ast::Name name,
+                           const SizeExpr &extent);
 
   //===--- SemaFunctions.cpp ----------------------------------------------===//
   void checkFunctions();
@@ -302,6 +316,16 @@ private:
                  const ast::FunctionDecl *>
       functions;
   llvm::DenseMap<const ast::FunctionDecl *, bool> callsChecked; // true: done
+  /// What stands in brackets behind an input or output.
+  struct Subscript {
+    ast::Name tensor;
+    llvm::ArrayRef<ast::Expr *> index;
+    const CheckedParam *param;
+    bool isOutput;
+    bool isTransposed = false; // and reported
+  };
+  llvm::SmallVector<Subscript, 0> subscripts;
+  bool rangesConflict = false;
   llvm::SmallVector<LetName> lets;
   /// The kernel's statements, those of a loop behind it.
   llvm::SmallVector<const ast::Statement *> statements;

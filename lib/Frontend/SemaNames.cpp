@@ -1,4 +1,4 @@
-//===- SemaNames.cpp - what a name is; ranges of index variables ----------===//
+//===- SemaNames.cpp - what a name is -------------------------------------===//
 //
 // Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -78,11 +78,18 @@ void Sema::collectLets(llvm::ArrayRef<ast::Statement> body) {
   }
 }
 
+void Sema::collectIndices(const Expr &expr) {
+  if (expr.kind == Expr::Read)
+    collectSubscript(expr.name, expr.args);
+  for (const Expr *arg : expr.args)
+    collectIndices(*arg);
+}
+
 void Sema::collectNames() {
   collectLets(decl.body);
   for (const ast::Statement *statement : statements) {
     if (statement->kind == ast::Statement::Output)
-      collectPositions(statement->name, statement->index);
+      collectSubscript(statement->name, statement->index);
     for (const Expr *index : statement->index)
       collectIndices(*index);
     if (statement->value)
@@ -96,56 +103,7 @@ void Sema::collectNames() {
         collectIndices(*start.value);
     }
   }
-}
-
-void Sema::collectIndices(const Expr &expr) {
-  if (expr.kind == Expr::Read)
-    collectPositions(expr.name, expr.args);
-  for (const Expr *arg : expr.args)
-    collectIndices(*arg);
-}
-
-void Sema::collectPositions(ast::Name tensor, llvm::ArrayRef<Expr *> index) {
-  auto it = names.find(tensor.str());
-  if (it == names.end() ||
-      (it->second.kind != Entity::In && it->second.kind != Entity::Out))
-    return;
-  const auto &params = it->second.kind == Entity::In ? kernel.ins : kernel.outs;
-  const CheckedParam &param = params[it->second.id];
-  if (param.shape.size() != index.size())
-    return; // reported with the statement
-  for (auto [arg, extent] : llvm::zip(index, param.shape))
-    if (arg->kind == Expr::Ref)
-      addStand(arg->name, *extent);
-}
-
-void Sema::addStand(ast::Name name, const SizeExpr &extent) {
-  unsigned id = kernel.indices.size();
-  auto [it, isNew] =
-      names.try_emplace(name.str(), Entity{Entity::Index, id, name.range});
-  if (isNew) {
-    if (id == 64) {
-      // [L8.5]
-      error(name.range, "expected at most 64 index variables, got another one");
-      names.erase(it);
-      return;
-    }
-    kernel.indices.push_back({name.str(), name.range, &extent});
-    return;
-  }
-  if (it->second.kind != Entity::Index)
-    return;
-  const CheckedIndex &index = kernel.indices[it->second.id];
-  if (index.extent == &extent || sameSize(*index.extent, extent))
-    return;
-  // [L1.4]
-  error(name.range, "expected one range for index variable '" + index.name +
-                        "', got " + kernel.text(*index.extent) + " and " +
-                        kernel.text(extent))
-      .note(file, index.range,
-            "here it runs over " + kernel.text(*index.extent))
-      .note("use two index variables, or write " + index.name +
-            " + 0 where it shall give no range");
+  checkRanges();
 }
 
 void Sema::reportUnknown(const Scope &scope, ast::Name name) {
