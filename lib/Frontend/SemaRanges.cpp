@@ -19,8 +19,8 @@ using ast::Expr;
 using llvm::StringRef;
 using llvm::Twine;
 
-/// In kernels with more subscripts no order is looked for.
-static constexpr size_t mostSubscripts = 256;
+/// In kernels with more subscripts, and in longer ones, no order is looked for.
+static constexpr size_t mostSubscripts = 256, mostIndices = 16;
 
 void Sema::collectSubscript(ast::Name tensor, llvm::ArrayRef<Expr *> index) {
   auto it = names.find(tensor.str());
@@ -110,6 +110,8 @@ llvm::SmallVector<Sema::Stand, 4> Sema::standsElsewhere(unsigned number) {
 bool Sema::isTransposed(unsigned number) {
   const Subscript &subscript = subscripts[number];
   llvm::ArrayRef<const SizeExpr *> shape = subscript.param->shape;
+  if (shape.size() > mostIndices)
+    return false;
   llvm::SmallVector<Stand, 4> stands = standsElsewhere(number);
   // What is no index variable stays; an index variable of a range that the
   // tensor has goes there, at its own place if that fits; the others take what
