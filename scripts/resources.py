@@ -25,7 +25,7 @@ EXAMPLES = sorted((pathlib.Path(__file__).resolve().parent.parent / "examples").
 TYPES = ("f16", "bf16", "f32")
 TARGETS = ("sm_80", "sm_86", "sm_89", "sm_90")
 HEADS = (8, 16, 32, 64, 80, 96, 128, 192, 256, 512)
-SIZES = "B=1,H=2,G=1,M=1024,N=1024,S=1024,R=64,window=256,width=32,radius=3"
+SIZES = {"B": 1, "H": 2, "G": 1, "M": 1024, "N": 1024, "S": 1024, "R": 64, "window": 256, "width": 32, "radius": 3}
 DATA = "depends on the elements of"  # what explain cannot evaluate
 MOST = 255  # registers of a thread
 TOLERANCE = 0.2
@@ -65,6 +65,12 @@ def binding(example, kind, head):
     return ",".join(f"{name}={value}" for name, value in (names | {"T": kind}).items())
 
 
+def sizes(example):
+    """The sizes and scalars that the example has, for explain."""
+    text = re.sub("//.*", "", example.read_text())
+    return ",".join(f"{name}={value}" for name, value in SIZES.items() if re.search(rf"\b{name}\b", text))
+
+
 def known(case, kernel, text):
     """The number of the reason for which this is known to fail, or None."""
     example, kind, target, head = case
@@ -88,7 +94,7 @@ def problems(compiler, case):
         if done.returncode:
             return [("compile", (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[0])]
         launches = json.loads(cubin.with_suffix(".json").read_text())["launches"]
-    done = subprocess.run([compiler, "explain", *common, "--json", f"--sizes={SIZES}"], capture_output=True, text=True)
+    done = subprocess.run([compiler, "explain", *common, "--json", f"--sizes={sizes(example)}"], capture_output=True, text=True)
     if done.returncode and DATA not in done.stderr:
         return [("explain", (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[0])]
     found = []

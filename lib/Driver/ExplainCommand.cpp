@@ -12,6 +12,7 @@
 #include "attentile/NVVM/RegisterPressure.h"
 #include "attentile/WriteFile.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/WithColor.h"
 
 using namespace mlir;
 
@@ -97,25 +98,26 @@ bool readSizes(llvm::ArrayRef<std::string> texts,
   return true;
 }
 
-/// Whether the kernel has what --sizes names; false after reporting.
-bool checkNames(llvm::ArrayRef<std::string> texts,
-                const CheckedKernel &kernel) {
-  std::vector<StringRef> names;
+/// Warns of what --sizes names and the kernel has not. It is no error: one list
+/// may serve several kernels, and what is missing is refused.
+void warnUnknown(llvm::ArrayRef<std::string> texts,
+                 const CheckedKernel &kernel) {
+  std::vector<StringRef> names, unknown;
   for (const CheckedSize &size : kernel.sizes)
     names.push_back(size.name);
   for (const CheckedParam &in : kernel.ins)
     if (!in.isTensor && isInteger(in.type))
       names.push_back(in.name);
-  for (const std::string &text : texts) {
-    StringRef name = StringRef(text).split('=').first;
-    if (llvm::is_contained(names, name))
-      continue;
-    wrongCall("expected --sizes with a size or an integer scalar of kernel '" +
-                  kernel.name + "', got '" + name + "'",
-              "it has " + llvm::join(names, ", "));
-    return false;
-  }
-  return true;
+  for (const std::string &text : texts)
+    if (StringRef name = StringRef(text).split('=').first;
+        !llvm::is_contained(names, name))
+      unknown.push_back(name);
+  if (unknown.empty())
+    return;
+  llvm::WithColor::warning()
+      << "expected --sizes with sizes and integer scalars of kernel '"
+      << kernel.name << "', got " << llvm::join(unknown, ", ") << "\n";
+  printNote("it has " + llvm::join(names, ", "));
 }
 
 /// What blocks of threads take, from the warp level and before ptxas; false
@@ -179,8 +181,7 @@ int explainCommand(const ExplainCommandOptions &options) {
   std::unique_ptr<CheckedKernel> kernel = session.check(CheckMode::Compile);
   if (int code = session.report())
     return code;
-  if (!checkNames(options.sizes, *kernel))
-    return exitWrongCall;
+  warnUnknown(options.sizes, *kernel);
   PipelineOptions plain = options.pipeline;
   for (const char *pass : {"tile-fuse-online-softmax", "tile-list-blocks",
                            "tile-skip-masked-blocks", "tile-guard-softmax"})
