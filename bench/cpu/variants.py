@@ -34,9 +34,7 @@ PLAIN, CAUSAL = "01-attention", "02-causal"
 BARS = {CAUSAL: (.85, .85), "03-sliding-window": (.85, .85), "04-alibi": (.85, .85), "09-prefix-lm": (.85, .85),
         "10-packed-documents": (.85, .85), "05-soft-cap": (.65, .8), "06-learned-bias": (.65, .8),
         "11-pair-bias": (.65, .8), "19-dropout": (.65, .8)}
-# For the tile sizes alone: blocks that depend on data are not to be counted.
-TILES = (f"--sizes=B=1,H={HEADS},G={HEADS},M={LONG},N={LONG},S={LONG},R=129,window={WINDOW},seed=1",
-         "--disable-pass=tile-list-blocks,tile-skip-masked-blocks")
+SIZES = {"B": 1, "H": HEADS, "G": HEADS, "M": LONG, "N": LONG, "S": LONG, "R": 129, "window": WINDOW, "seed": 1}
 
 WORK = """
 #include <stdatomic.h>
@@ -65,7 +63,11 @@ class Kernel:
             bind += ",TB=f32"
         subprocess.run([compiler, "compile", source, bind, "--target=cpu", "--cpu=native", "-o", path / "kernel.o"],
                        check=True)
-        explained = subprocess.run([compiler, "explain", source, bind, "--target=cpu", "--json", *TILES], check=True,
+        # For the tile sizes alone: blocks that depend on data are not to be counted.
+        text = re.sub("//.*", "", source.read_text())
+        sizes = ",".join(f"{name}={value}" for name, value in SIZES.items() if re.search(rf"\b{name}\b", text))
+        explained = subprocess.run([compiler, "explain", source, bind, "--target=cpu", "--json", f"--sizes={sizes}",
+                                    "--disable-pass=tile-list-blocks,tile-skip-masked-blocks"], check=True,
                                    stdout=subprocess.PIPE)
         tiles = json.loads(explained.stdout)["grids"][-1]["tiles"]
         self.tiles = [size for axis, size in tiles.items() if axis not in ("d", "e")]

@@ -11,6 +11,7 @@ beside the plain kernel's by itself ("apart"), and FlexAttention's time over our
 """
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -20,9 +21,8 @@ import cells  # noqa: E402
 import commands  # noqa: E402
 
 HEAD_SIZE, LENGTHS = 128, (4096, 16384)
-# For the tile sizes alone: blocks that depend on data are not to be counted.
-TILES = ("--sizes=B=1,H=16,G=16,M=4096,N=4096,S=4096,R=129,window=1024,width=64,radius=7,seed=1",
-         "--disable-pass=tile-list-blocks,tile-skip-masked-blocks")
+SIZES = {"B": 1, "H": 16, "G": 16, "M": 4096, "N": 4096, "S": 4096, "R": 129, "window": 1024, "width": 64, "radius": 7,
+         "seed": 1}
 # Speed per block that is wanted of each.
 BARS = {cells.PLAIN: 1.0, cells.CAUSAL: 0.9, "03-sliding-window": 0.9, "04-alibi": 0.9, "05-soft-cap": 0.8,
         cells.BIAS: 0.8, "09-prefix-lm": 0.9, "10-packed-documents": 0.9, "11-pair-bias": 0.8, "12-neighbourhood": 0.9,
@@ -31,6 +31,13 @@ BARS = {cells.PLAIN: 1.0, cells.CAUSAL: 0.9, "03-sliding-window": 0.9, "04-alibi
 
 def kernels():
     return [cells.Kernel(example, HEAD_SIZE) for example in BARS]
+
+
+def tiles_alone(source):
+    """Flags of explain for the tile sizes alone: sizes that the kernel has, and no blocks that depend on data."""
+    text = re.sub("//.*", "", source.read_text())
+    sizes = ",".join(f"{name}={value}" for name, value in SIZES.items() if re.search(rf"\b{name}\b", text))
+    return f"--sizes={sizes}", "--disable-pass=tile-list-blocks,tile-skip-masked-blocks"
 
 
 def compile_all(arguments):
@@ -43,7 +50,8 @@ def compile_all(arguments):
         failed += not commands.compile_kernel(arguments, kernel.source, kernel.bindings(), [], path)
         names = ",".join(f"{name}={value}" for name, value in kernel.bindings().items())
         figures = subprocess.run([arguments.compiler, "explain", str(kernel.source), f"--bind={names}",
-                                  f"--target={arguments.target}", "--json", *TILES], stdout=subprocess.PIPE, text=True)
+                                  f"--target={arguments.target}", "--json", *tiles_alone(kernel.source)],
+                                 stdout=subprocess.PIPE, text=True)
         failed += figures.returncode != 0
         path.with_suffix(".explain").write_text(figures.stdout)
     return failed
