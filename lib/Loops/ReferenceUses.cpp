@@ -19,6 +19,7 @@
 
 #include "RunningReductions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include <cmath>
 #include <map>
 
 using namespace mlir;
