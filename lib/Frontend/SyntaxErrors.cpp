@@ -31,7 +31,7 @@ bool frontend::isReserved(StringRef word) {
 StringRef frontend::elementTypeCalled(StringRef word) {
   return llvm::StringSwitch<StringRef>(word.lower())
       .Cases({"float32", "float", "fp32", "single"}, "f32")
-      .Cases({"float64", "double", "fp64", "f64"}, "f32") // the widest
+      .Cases({"float64", "double", "fp64"}, "f32") // the widest
       .Cases({"float16", "half", "fp16"}, "f16")
       .Cases({"bfloat16", "bfloat"}, "bf16")
       .Cases({"float8_e4m3", "float8_e4m3fn", "fp8", "e4m3"}, "f8e4m3")
