@@ -21,7 +21,11 @@ import subprocess
 import sys
 import tempfile
 
-EXAMPLES = sorted((pathlib.Path(__file__).resolve().parent.parent / "examples").glob("*.attn"))
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "bench"))
+import example_sizes  # noqa: E402
+
+EXAMPLES = sorted((ROOT / "examples").glob("*.attn"))
 TYPES = ("f16", "bf16", "f32")
 TARGETS = ("sm_80", "sm_86", "sm_89", "sm_90")
 HEADS = (8, 16, 32, 64, 80, 96, 128, 192, 256, 512)
@@ -65,12 +69,6 @@ def binding(example, kind, head):
     return ",".join(f"{name}={value}" for name, value in (names | {"T": kind}).items())
 
 
-def sizes(example):
-    """The sizes and scalars that the example has, for explain."""
-    text = re.sub("//.*", "", example.read_text())
-    return ",".join(f"{name}={value}" for name, value in SIZES.items() if re.search(rf"\b{name}\b", text))
-
-
 def known(case, kernel, text):
     """The number of the reason for which this is known to fail, or None."""
     example, kind, target, head = case
@@ -94,7 +92,8 @@ def problems(compiler, case):
         if done.returncode:
             return [("compile", (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[0])]
         launches = json.loads(cubin.with_suffix(".json").read_text())["launches"]
-    done = subprocess.run([compiler, "explain", *common, "--json", f"--sizes={sizes(example)}"], capture_output=True, text=True)
+    done = subprocess.run([compiler, "explain", *common, "--json", f"--sizes={example_sizes.of(example, SIZES)}"],
+                          capture_output=True, text=True)
     if done.returncode and DATA not in done.stderr:
         return [("explain", (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[0])]
     found = []

@@ -27,6 +27,9 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench"))
+import example_sizes  # noqa: E402
+
 HEADS, WINDOW = 8, 256
 HEAD_SIZES, LENGTHS, LONG = (64, 128), (512, 1024, 2048, 4096), 4096
 PLAIN, CAUSAL = "01-attention", "02-causal"
@@ -64,9 +67,8 @@ class Kernel:
         subprocess.run([compiler, "compile", source, bind, "--target=cpu", "--cpu=native", "-o", path / "kernel.o"],
                        check=True)
         # For the tile sizes alone: blocks that depend on data are not to be counted.
-        text = re.sub("//.*", "", source.read_text())
-        sizes = ",".join(f"{name}={value}" for name, value in SIZES.items() if re.search(rf"\b{name}\b", text))
-        explained = subprocess.run([compiler, "explain", source, bind, "--target=cpu", "--json", f"--sizes={sizes}",
+        explained = subprocess.run([compiler, "explain", source, bind, "--target=cpu", "--json",
+                                    f"--sizes={example_sizes.of(source, SIZES)}",
                                     "--disable-pass=tile-list-blocks,tile-skip-masked-blocks"], check=True,
                                    stdout=subprocess.PIPE)
         tiles = json.loads(explained.stdout)["grids"][-1]["tiles"]

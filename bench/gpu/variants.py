@@ -11,16 +11,19 @@ beside the plain kernel's by itself ("apart"), and FlexAttention's time over our
 """
 import json
 import pathlib
-import re
 import subprocess
 import sys
 
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[2] / "python"), str(pathlib.Path(__file__).parent)]
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parents[1] / "python"), str(HERE.parent), str(HERE)]
 
 import cells  # noqa: E402
 import commands  # noqa: E402
+import example_sizes  # noqa: E402
 
 HEAD_SIZE, LENGTHS = 128, (4096, 16384)
+# For the tile sizes alone: blocks that depend on data are not to be counted.
+WITHOUT_DATA = "--disable-pass=tile-list-blocks,tile-skip-masked-blocks"
 SIZES = {"B": 1, "H": 16, "G": 16, "M": 4096, "N": 4096, "S": 4096, "R": 129, "window": 1024, "width": 64, "radius": 7,
          "seed": 1}
 # Speed per block that is wanted of each.
@@ -33,13 +36,6 @@ def kernels():
     return [cells.Kernel(example, HEAD_SIZE) for example in BARS]
 
 
-def tiles_alone(source):
-    """Flags of explain for the tile sizes alone: sizes that the kernel has, and no blocks that depend on data."""
-    text = re.sub("//.*", "", source.read_text())
-    sizes = ",".join(f"{name}={value}" for name, value in SIZES.items() if re.search(rf"\b{name}\b", text))
-    return f"--sizes={sizes}", "--disable-pass=tile-list-blocks,tile-skip-masked-blocks"
-
-
 def compile_all(arguments):
     """Compiles every kernel and notes its tile sizes beside it; how many failed."""
     arguments.kernels.mkdir(parents=True, exist_ok=True)
@@ -50,8 +46,8 @@ def compile_all(arguments):
         failed += not commands.compile_kernel(arguments, kernel.source, kernel.bindings(), [], path)
         names = ",".join(f"{name}={value}" for name, value in kernel.bindings().items())
         figures = subprocess.run([arguments.compiler, "explain", str(kernel.source), f"--bind={names}",
-                                  f"--target={arguments.target}", "--json", *tiles_alone(kernel.source)],
-                                 stdout=subprocess.PIPE, text=True)
+                                  f"--target={arguments.target}", "--json", WITHOUT_DATA,
+                                  f"--sizes={example_sizes.of(kernel.source, SIZES)}"], stdout=subprocess.PIPE, text=True)
         failed += figures.returncode != 0
         path.with_suffix(".explain").write_text(figures.stdout)
     return failed

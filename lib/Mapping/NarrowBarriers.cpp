@@ -174,8 +174,12 @@ private:
     while (next && !isa<warp::BarrierOp>(next))
       next = next->getNextNode();
     for (const Access &before : accesses) {
-      if (!before.top->isBeforeInBlock(barrier) ||
-          (last && before.top->isBeforeInBlock(last)))
+      if (!before.top->isBeforeInBlock(barrier))
+        continue;
+      // A copy may arrive behind a barrier that it was asked for before.
+      bool isCopy = isa<warp::CopyAsyncOp>(before.op);
+      if (last && before.top->isBeforeInBlock(last) &&
+          (!isCopy || isWaitedFor(before, last)))
         continue;
       for (const Access &after : accesses) {
         if (!barrier->isBeforeInBlock(after.top) ||
@@ -188,7 +192,7 @@ private:
         for (const Access &access : {before, after})
           if (isa<warp::CopyAsyncOp>(access.op))
             copies.insert(access.op);
-        if (isa<warp::CopyAsyncOp>(before.op) && !isWaitedFor(before, barrier))
+        if (isCopy && !isWaitedFor(before, barrier))
           return false;
       }
     }
@@ -197,7 +201,7 @@ private:
 
   /// Whether all copies have arrived between a copy and the barrier, whatever
   /// loops do.
-  static bool isWaitedFor(const Access &copy, warp::BarrierOp barrier) {
+  static bool isWaitedFor(const Access &copy, Operation *barrier) {
     for (Operation *op = copy.top; op != barrier; op = op->getNextNode())
       if (auto wait = dyn_cast<warp::WaitGroupOp>(op);
           wait && wait.getPending() == 0)

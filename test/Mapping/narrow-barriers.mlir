@@ -110,3 +110,30 @@ tile.program @behind sizes(%M) ins(%K: bf16[M, 64]) outs(%O: bf16[M, 64]) {
     warp.store %y, %O[%i, %c0] {in_bounds = array<i1: true, true>} : vector<2xbf16>, tensor<?x64xbf16>
   }
 }
+
+// A copy that is asked for before a barrier and waited for behind it: the second barrier makes it visible.
+// CHECK-LABEL: warp.kernel @late_0
+// CHECK-NOT: own_rows
+// CHECK-NOT: warp.sync
+tile.program @late sizes(%M) ins(%K: bf16[M, 64]) outs(%O: bf16[M, 64]) {
+  warp.kernel @late_0 grid(%i < %M) warps(2) {
+    %c0 = arith.constant 0 : index
+    %c32 = arith.constant 32 : index
+    %warp = warp.warp_id : index
+    %first = arith.muli %warp, %c32 : index
+    %a = warp.alloc {offset = 0 : i64} : !rows
+    %b = warp.alloc {offset = 8192 : i64} : !rows
+    warp.copy_async %K[%i, %c0] dims [0, 1] to %a {in_bounds = array<i1: false, true>} : tensor<?x64xbf16>, !rows
+    warp.commit_group
+    warp.copy_async %K[%i, %c0] dims [0, 1] to %b {in_bounds = array<i1: false, true>} : tensor<?x64xbf16>, !rows
+    warp.commit_group
+    warp.wait_group 1
+    warp.barrier
+    %x = warp.load_shared %a[%first, %c0] : !rows -> vector<2xbf16>
+    warp.commit_group
+    warp.wait_group 1
+    warp.barrier
+    %y = warp.load_shared %b[%first, %c0] : !rows -> vector<2xbf16>
+    warp.store %y, %O[%i, %c0] {in_bounds = array<i1: true, true>} : vector<2xbf16>, tensor<?x64xbf16>
+  }
+}
