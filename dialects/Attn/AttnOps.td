@@ -329,23 +329,34 @@ def Attn_GridOp : Attn_Op<"grid", [NoTerminator, SingleBlock, AttrSizedOperandSe
   let description = [{
     Made by attn-form-grids. `step` axes are visited one by one by different
     programs, `tile` axes in tiles by different programs, `loop` axes in tiles
-    by a loop within a program; `whole` axes stand whole in the tile. The grids
-    of a kernel run in order; each has its own copy of what it computes.
+    by a loop within a program, `walk` axes one by one by a loop around that;
+    `whole` axes stand whole in the tile. The grids of a kernel run in order;
+    each has its own copy of what it computes.
 
     ```mlir
     attn.grid step(%b, %h) tile(%m) loop(%n) whole(%d, %e) {
       ...
       attn.write %o to %O[%b, %h, %m, %e] : f32, tensor<?x?x?x64xf32>
     }
+    attn.grid step(%b) tile(%m) loop(%x) walk(%y) whole(%d, %e) {   // sum[y, x]
+      ...
     ```
   }];
   let arguments = (ins Variadic<Index>:$step, Variadic<Index>:$tile, Variadic<Index>:$loop,
-    Variadic<Index>:$whole);
+    Variadic<Index>:$walk, Variadic<Index>:$whole);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    `step` `(` $step `)` `tile` `(` $tile `)` `loop` `(` $loop `)` `whole` `(` $whole `)` attr-dict-with-keyword $body
+    `step` `(` $step `)` `tile` `(` $tile `)` `loop` `(` $loop `)` (`walk` `(` $walk^ `)`)? `whole` `(` $whole `)` attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The axes that no tile has: those of one index at a time.
+    llvm::SmallVector<::mlir::Value> getSingle() {
+      llvm::SmallVector<::mlir::Value> axes(getStep());
+      llvm::append_range(axes, getWalk());
+      return axes;
+    }
+  }];
 }
 
 #endif

@@ -210,6 +210,7 @@ static void findRoles(Variant &variant, Space &space) {
   for (attn::GridOp grid : kernel.getBody().getOps<attn::GridOp>()) {
     addSizeNames(kernel, grid.getTile(), space.rowSizes, space.loopSizes);
     addSizeNames(kernel, grid.getLoop(), space.loopSizes, space.rowSizes);
+    addSizeNames(kernel, grid.getWalk(), space.loopSizes, space.rowSizes);
   }
 }
 

@@ -109,7 +109,9 @@ static void buildFormulaStage(OpPassManager &pm,
 static void buildTilingStage(OpPassManager &pm,
                              const PipelineOptions &options) {
   pm.addPass(createAttnLowerSoftmax());
-  pm.addPass(createAttnFormGrids());
+  AttnFormGridsOptions forming;
+  forming.tileSizes.assign(options.tileSizes.begin(), options.tileSizes.end());
+  pm.addPass(createAttnFormGrids(forming));
   AttnToTileOptions tiling;
   tiling.tileSizes.assign(options.tileSizes.begin(), options.tileSizes.end());
   tiling.target = options.target;

@@ -187,9 +187,10 @@ llvm::Error Counter::loop(scf::ForOp loop, double times) {
   auto [from, to, step] = bounds;
   int64_t count = to > from ? llvm::divideCeil(to - from, step) : 0;
   bool mixed = false, masked = false, counted = false;
-  // A loop without results goes over programs or outputs: no reduction's
-  // blocks.
-  if (loop->hasAttr("tile.axis") && loop.getNumResults() > 0 &&
+  // A loop without results goes over programs or outputs, one around another
+  // over single indices: no reduction's blocks.
+  bool isAround = !loop.getBody()->getOps<scf::ForOp>().empty();
+  if (loop->hasAttr("tile.axis") && loop.getNumResults() > 0 && !isAround &&
       !loop->hasAttr("tile.to_list")) {
     auto blocks = loop->getAttrOfType<tile::BlockClassAttr>("tile.blocks");
     counted = true;
@@ -208,8 +209,8 @@ llvm::Error Counter::loop(scf::ForOp loop, double times) {
     }
   }
   // Of a head's tiles one after the other each is a row.
-  bool isOverRows = loop->hasAttr("tile.axis") && !counted && mapRow &&
-                    !loop->hasAttr("tile.to_list");
+  bool isOverRows = loop->hasAttr("tile.axis") && loop.getNumResults() == 0 &&
+                    mapRow && !loop->hasAttr("tile.to_list");
   for (int64_t i = from; i < to; i += step) {
     scalars.set(loop.getInductionVar(), i);
     bool isMasked = mixed && mayEvaluateMask(loop);

@@ -264,18 +264,18 @@ bool isSurelyFinite(const Expr *expr) {
 // Emission
 //===----------------------------------------------------------------------===//
 
-void Emitter::enterLoop(scf::ForOp loop) {
-  rows.setInsertionPoint(loop);
-  body = OpBuilder::atBlockEnd(loop.getBody());
+void Emitter::enterLoop(scf::ForOp outermost, scf::ForOp innermost) {
+  rows.setInsertionPoint(outermost);
+  body = OpBuilder::atBlockEnd(innermost.getBody());
 }
 
-void Emitter::leaveLoop(scf::ForOp loop) {
+void Emitter::leaveLoop(scf::ForOp outermost) {
   for (Expr *expr : inBody)
     values.erase(expr);
   inBody.clear();
   repeated.clear();
   body.reset();
-  rows.setInsertionPointAfter(loop);
+  rows.setInsertionPointAfter(outermost);
 }
 
 Value Emitter::broadcast(Value value, Type type, Location loc) {

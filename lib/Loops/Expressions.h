@@ -130,10 +130,10 @@ public:
   /// The node that a leaf stands for.
   void define(Expr *leaf, Expr *node) { definitions[leaf] = node; }
 
-  /// From here on what varies is emitted at the end of this loop's body, and
-  /// what does not before the loop.
-  void enterLoop(mlir::scf::ForOp loop);
-  void leaveLoop(mlir::scf::ForOp loop);
+  /// From here on what varies is emitted at the end of the innermost loop's
+  /// body, and what does not before the outermost loop.
+  void enterLoop(mlir::scf::ForOp outermost, mlir::scf::ForOp innermost);
+  void leaveLoop(mlir::scf::ForOp outermost);
 
   mlir::Value emit(Expr *expr);
   /// The same, repeated to `type`.

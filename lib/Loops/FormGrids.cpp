@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // Does: decides for each statement which of its axes are steps and tiles of a
-// grid, loops, or whole in the tile; cuts what one grid must compute for
-// another; puts statements of the same axes into one grid. Expects: attn.kernel
-// without softmax and logsumexp. Leaves: assumptions, defaults, workspace and
-// attn.grid operations in running order, each with its own copy of the
-// formulas. Does not handle: ranges that depend on data; axes packed into one
-// tile.
+// grid, loops over tiles or single indices, or whole in the tile; cuts what one
+// grid must compute for another; puts statements of the same axes into one
+// grid. Expects: attn.kernel without softmax and logsumexp. Leaves:
+// assumptions, defaults, workspace and attn.grid operations in running order,
+// each with its own copy of the formulas. Does not handle: ranges that depend
+// on data; axes packed into one tile.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,7 +41,7 @@ namespace {
 /// Statements that run together.
 struct Grid {
   SmallVector<const Statement *> statements;
-  attn::Axes step, tile, loop, whole;
+  attn::Axes step, tile, loop, walk, whole;
 };
 
 /// What a loop over tiles must carry for the results that are used.
@@ -104,8 +104,19 @@ void carryNeededOnly(attn::ForOp loop) {
 
 class GridFormation {
 public:
-  explicit GridFormation(attn::KernelOp kernel)
-      : kernel(kernel), axes(kernel) {}
+  GridFormation(attn::KernelOp kernel, ArrayRef<std::string> tileSizes)
+      : kernel(kernel), axes(kernel), tiled(axes.setOf({})) {
+    auto add = [&](StringRef name) {
+      BlockArgument index = kernel.findArg(name);
+      if (llvm::is_contained(kernel.getIndexArgs(), index))
+        tiled.set(axes.numberOf(index));
+    };
+    for (StringRef option : tileSizes)
+      add(option.split('=').first);
+    if (auto sizes = kernel->getAttrOfType<DictionaryAttr>("attn.tile_sizes"))
+      for (NamedAttribute entry : sizes)
+        add(entry.getName());
+  }
 
   LogicalResult run() {
     FailureOr<attn::Axes> found = findWholeAxes(kernel, axes);
@@ -148,7 +159,7 @@ private:
         return failure();
       earliest = std::max(earliest, gridOfCut.lookup(cut) + 1);
     }
-    if (failed(assignRoles(statement, kernel, axes, whole)))
+    if (failed(assignRoles(statement, kernel, axes, whole, tiled)))
       return failure();
     lastGrid = join(statement, earliest);
     return success();
@@ -206,11 +217,12 @@ private:
              axes.setOf(roles.step),
              axes.setOf(roles.tile),
              axes.setOf(roles.loop),
+             axes.setOf(roles.walk),
              axes.setOf(roles.whole)};
     for (unsigned i = earliest; i < grids.size(); ++i) {
       Grid &grid = grids[i];
       if (grid.step != own.step || grid.tile != own.tile ||
-          grid.loop != own.loop)
+          grid.loop != own.loop || grid.walk != own.walk)
         continue;
       grid.statements.push_back(&statement);
       grid.whole |= own.whole;
@@ -226,7 +238,8 @@ private:
     const AxisRoles &first = grid.statements.front()->roles;
     auto op = attn::GridOp::create(
         builder, grid.statements.front()->loc, first.step, first.tile,
-        first.loop, llvm::to_vector_of<Value>(axes.indicesOf(grid.whole)));
+        first.loop, first.walk,
+        llvm::to_vector_of<Value>(axes.indicesOf(grid.whole)));
     builder.setInsertionPointToEnd(&op.getBody().emplaceBlock());
     for (const Statement *statement : grid.statements)
       emit(builder, *statement);
@@ -285,6 +298,7 @@ private:
 
   attn::KernelOp kernel;
   attn::AxesAnalysis axes;
+  attn::Axes tiled; // those that tiles are asked for
   attn::Axes whole;
   SmallVector<Operation *> original; // the kernel's operations before this pass
   std::vector<std::unique_ptr<Statement>> statements;
@@ -296,11 +310,15 @@ private:
 };
 
 struct AttnFormGrids : impl::AttnFormGridsBase<AttnFormGrids> {
+  using AttnFormGridsBase::AttnFormGridsBase;
+
   void runOnOperation() override {
-    WalkResult result = getOperation()->walk([](attn::KernelOp kernel) {
+    SmallVector<std::string> sizes(tileSizes.begin(), tileSizes.end());
+    WalkResult result = getOperation()->walk([&](attn::KernelOp kernel) {
       eraseDead(kernel.getHeadBlock());
-      return failed(GridFormation(kernel).run()) ? WalkResult::interrupt()
-                                                 : WalkResult::skip();
+      return failed(GridFormation(kernel, sizes).run())
+                 ? WalkResult::interrupt()
+                 : WalkResult::skip();
     });
     if (result.wasInterrupted())
       signalPassFailure();

@@ -296,19 +296,27 @@ private:
                         });
   }
 
-  /// "The loop does not run", or null if it always does.
+  /// "The loops do not run", or null if they always do.
   Expr *isEmpty() {
+    Expr *result = isEmpty(nest.range);
+    for (const LoopNest::Range &range : nest.around)
+      if (Expr *outer = isEmpty(range))
+        result = result ? graph.make<arith::OrIOp>({result, outer}) : outer;
+    return result;
+  }
+
+  Expr *isEmpty(const LoopNest::Range &range) {
     auto bound = [](Expr *x) -> std::optional<int64_t> {
       if (!x->is<arith::ConstantOp>())
         return std::nullopt;
       return cast<IntegerAttr>(x->attributes.get("value")).getInt();
     };
-    auto lower = bound(nest.lower), upper = bound(nest.upper);
+    auto lower = bound(range.lower), upper = bound(range.upper);
     if (lower && upper && *lower < *upper)
       return nullptr;
     MLIRContext *context = graph.getContext();
     return graph.make<arith::CmpIOp>(
-        {nest.lower, nest.upper}, IntegerType::get(context, 1),
+        {range.lower, range.upper}, IntegerType::get(context, 1),
         {NamedAttribute(StringAttr::get(context, "predicate"),
                         arith::CmpIPredicateAttr::get(
                             context, arith::CmpIPredicate::sge))});
@@ -323,7 +331,8 @@ private:
                                     : StringRef("a statistic");
     remark::missed(obstacle->loc,
                    remark::RemarkOpts::name("NextLoop").category(DEBUG_TYPE))
-        << remark::add("a sum over {0} takes the next loop", nest.axis.str())
+        << remark::add("a sum over {0} takes the next loop",
+                       nest.range.axis.str())
         << remark::metric("Op", name) << remark::reason("{0}", reason.str());
   }
 
@@ -383,13 +392,14 @@ void fuseKernel(tile::KernelOp kernel, Normalize normalize) {
     if (op.hasTrait<OpTrait::ConstantLike>() && op.use_empty())
       op.erase();
   if (nest->loops.size() == 1) {
-    remark::passed(loopLoc, options("Running")) << remark::add(
-        "a loop over {0} is one of reductions that run", nest->axis.str());
+    remark::passed(loopLoc, options("Running"))
+        << remark::add("a loop over {0} is one of reductions that run",
+                       nest->range.axis.str());
     return;
   }
   remark::passed(kernel.getLoc(), options("Fused"))
       << remark::add("{0} loops over {1} became {2}", nest->loops.size(),
-                     nest->axis.str(), planner.loopCount());
+                     nest->range.axis.str(), planner.loopCount());
 }
 
 } // namespace

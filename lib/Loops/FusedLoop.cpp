@@ -19,6 +19,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FusedLoop.h"
+#include "TileEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include <cmath>
@@ -98,6 +99,7 @@ public:
 private:
   void begin(Carried &carried, Type type, attn::ReduceKind kind, Location loc) {
     carried.start = neutralElement(kind, type);
+    carried.reduces = kind;
     carried.inside = graph.leaf(type, loc, /*varies=*/true);
     carried.after = graph.leaf(type, loc, /*varies=*/false);
   }
@@ -233,14 +235,43 @@ void emitLoop(Graph &graph, Emitter &emitter, const LoopNest &nest,
   SmallVector<Value> starts;
   for (Carried *value : carried)
     starts.push_back(arith::ConstantOp::create(rows, loc, value->start));
-  Value lower = emitter.emit(nest.lower), upper = emitter.emit(nest.upper),
-        step = emitter.emit(nest.step);
-  auto emitted = scf::ForOp::create(rows, loc, lower, upper, step, starts);
-  emitted->setAttr("tile.axis", nest.axis);
-  if (carried.empty()) // with nothing to carry it is born with its end
-    emitted.getBody()->getTerminator()->erase();
-  emitter.enterLoop(emitted);
-  emitter.bind(nest.induction, emitted.getInductionVar());
+  scf::ForOp outermost, emitted;
+  auto open = [&](OpBuilder &builder, const LoopNest::Range &range,
+                  ValueRange inits) {
+    Value lower = emitter.emit(range.lower), upper = emitter.emit(range.upper),
+          step = emitter.emit(range.step);
+    emitted = scf::ForOp::create(builder, loc, lower, upper, step, inits);
+    emitted->setAttr("tile.axis", range.axis);
+    if (inits.empty()) // with nothing to carry it is born with its end
+      emitted.getBody()->getTerminator()->erase();
+    emitter.bind(range.induction, emitted.getInductionVar());
+  };
+  SmallVector<LoopNest::Range> ranges(nest.around);
+  ranges.push_back(nest.range);
+  for (const LoopNest::Range &range : ranges) {
+    if (!outermost) {
+      open(rows, range, starts);
+      outermost = emitted;
+      rows.setInsertionPoint(outermost);
+      continue;
+    }
+    OpBuilder inside = OpBuilder::atBlockEnd(emitted.getBody());
+    scf::ForOp around = emitted;
+    // Sums of parts lose less than one of all terms. Those that are rescaled
+    // go on, as what rescales them does: two sets would not fit registers.
+    if (!loop.maxima.empty()) {
+      open(inside, range, around.getRegionIterArgs());
+      scf::YieldOp::create(inside, loc, emitted.getResults());
+      continue;
+    }
+    open(inside, range, starts);
+    SmallVector<Value> sums;
+    for (auto [value, before, part] : llvm::zip_equal(
+             carried, around.getRegionIterArgs(), emitted.getResults()))
+      sums.push_back(combineParts(inside, loc, value->reduces, before, part));
+    scf::YieldOp::create(inside, loc, sums);
+  }
+  emitter.enterLoop(outermost, emitted);
   for (auto [value, argument] :
        llvm::zip_equal(carried, emitted.getRegionIterArgs()))
     emitter.bind(value->inside, argument);
@@ -251,8 +282,8 @@ void emitLoop(Graph &graph, Emitter &emitter, const LoopNest &nest,
   for (const LoopNest::Store &store : loop.stores)
     emitStore(emitter, body, store);
   scf::YieldOp::create(body, loc, nexts);
-  emitter.leaveLoop(emitted);
-  for (auto [value, result] : llvm::zip_equal(carried, emitted.getResults()))
+  emitter.leaveLoop(outermost);
+  for (auto [value, result] : llvm::zip_equal(carried, outermost.getResults()))
     emitter.bind(value->after, result);
 }
 

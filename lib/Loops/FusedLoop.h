@@ -18,6 +18,7 @@ struct Carried {
   Expr *after = nullptr;  ///< leaf: its value when the loop is over
   Expr *next = nullptr;   ///< its value when the iteration ends
   mlir::TypedAttr start;
+  attn::ReduceKind reduces = attn::ReduceKind::Sum; ///< where nothing rescales
 };
 
 /// The running maximum of `a`, against which exp(a) is taken.

@@ -210,7 +210,7 @@ void GpuModel::addOperand(Operation &op) {
 }
 
 GpuModel::GpuModel(attn::GridOp grid, attn::AxesAnalysis &axes)
-    : grid(grid), axes(axes), steps(axes.setOf(grid.getStep())),
+    : grid(grid), axes(axes), steps(axes.setOf(grid.getSingle())),
       loops(axes.setOf(grid.getLoop())) {
   for (OperandRange group : {grid.getTile(), grid.getLoop(), grid.getWhole()})
     order.append(group.begin(), group.end());

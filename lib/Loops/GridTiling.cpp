@@ -22,7 +22,10 @@ public:
              const llvm::DenseMap<Value, int64_t> &sizes)
       : kernel(kernel), grid(grid), axes(axes), values(values),
         extents(extents), emitter(kernel, grid, axes, extents, sizes),
-        loopAxes(axes.setOf(grid.getLoop())) {}
+        loopAxes(axes.setOf(grid.getLoop())),
+        walkAxes(axes.setOf(grid.getWalk())) {
+    loopAxes |= walkAxes;
+  }
 
   LogicalResult run(tile::KernelOp target, TileScope &root) {
     if (failed(checkAxes()))
@@ -51,7 +54,7 @@ public:
   }
 
 private:
-  /// Depth and axes of a loop; the axes in the order of their declaration.
+  /// Depth and axes of a loop, the axes from the outermost on.
   using LoopPlace = std::pair<unsigned, SmallVector<BlockArgument>>;
 
   /// Refuses `op` for the first axis of `strange`, where there is one, which
@@ -137,6 +140,15 @@ private:
         tile::IndexOp::create(scope.builder, grid.getLoc(), type, base);
   }
 
+  /// In the order of declaration, but those of one index at a time first.
+  SmallVector<BlockArgument> inLoopOrder(const attn::Axes &set) {
+    attn::Axes walked = set, tiled = set;
+    walked &= walkAxes;
+    SmallVector<BlockArgument> order = axes.indicesOf(walked);
+    llvm::append_range(order, axes.indicesOf(tiled.reset(walked)));
+    return order;
+  }
+
   /// The reductions over loop axes, those of one depth and the same axes
   /// together, so that those they need come first.
   SmallVector<std::pair<LoopPlace, SmallVector<Operation *>>>
@@ -160,7 +172,7 @@ private:
                                               : ValueRange());
       bound &= loopAxes;
       if (bound.any()) {
-        LoopPlace place(++depth, axes.indicesOf(bound));
+        LoopPlace place(++depth, inLoopOrder(bound));
         auto group = llvm::find_if(groups, [&](const auto &other) {
           return other.first == place && !loop &&
                  isa<attn::ReduceOp>(other.second.front());
@@ -181,26 +193,39 @@ private:
 
   using BodyFn = llvm::function_ref<FailureOr<SmallVector<Value>>(
       TileScope &, ValueRange carried)>;
+  using MergeFn = llvm::function_ref<SmallVector<Value>(
+      OpBuilder &, ValueRange carried, ValueRange parts)>;
 
-  /// Nested loops over the tiles of `over`, the first outermost, that carry
-  /// values through `body`.
+  /// Nested loops over the tiles, or indices, of `over`, the first outermost,
+  /// that carry values through `body`. What the loops within one over single
+  /// indices carry is a part, which starts anew, for `merge` to add: of all
+  /// terms in turn a sum would lose more.
   FailureOr<SmallVector<Value>> nest(ArrayRef<BlockArgument> over,
                                      ValueRange carried, TileScope &scope,
-                                     BodyFn body) {
+                                     BodyFn body, MergeFn merge) {
     if (over.empty())
       return body(scope, carried);
     Value axis = over.front();
+    bool isWalked = walkAxes.test(axes.numberOf(axis));
     auto leaveOpen = [](OpBuilder &, Location, Value, ValueRange) {};
     auto loop = scf::ForOp::create(
         scope.builder, grid.getLoc(), values.constant(0), extents.lookup(axis),
-        values.constant(emitter.sizeOf(axis)), carried, leaveOpen);
+        values.constant(isWalked ? 1 : emitter.sizeOf(axis)), carried,
+        leaveOpen);
     loop->setAttr("tile.axis", emitter.nameOf(axis));
     TileScope inner(OpBuilder::atBlockEnd(loop.getBody()), &scope);
-    bindAxis(axis, loop.getInductionVar(), inner);
-    auto results =
-        nest(over.drop_front(), loop.getRegionIterArgs(), inner, body);
+    if (isWalked)
+      inner.tiles[axis] = loop.getInductionVar();
+    else
+      bindAxis(axis, loop.getInductionVar(), inner);
+    ValueRange arguments = loop.getRegionIterArgs();
+    bool hasParts = isWalked && over.size() > 1;
+    auto results = nest(over.drop_front(), hasParts ? carried : arguments,
+                        inner, body, merge);
     if (failed(results))
       return failure();
+    if (hasParts)
+      results = merge(inner.builder, arguments, *results);
     scf::YieldOp::create(inner.builder, grid.getLoc(), *results);
     return llvm::to_vector_of<Value>(loop.getResults());
   }
@@ -225,6 +250,16 @@ private:
             next.push_back(*tile);
           }
           return next;
+        },
+        [&](OpBuilder &builder, ValueRange carried, ValueRange parts) {
+          SmallVector<Value> sums;
+          for (auto [made, a, b] :
+               llvm::zip_equal(reductions, carried, parts)) {
+            attn::ReduceOp reduction = made;
+            sums.push_back(combineParts(builder, reduction.getLoc(),
+                                        reduction.getKind(), a, b));
+          }
+          return sums;
         });
     if (failed(results))
       return failure();
@@ -316,17 +351,21 @@ private:
     for (auto write : grid.getBody().getOps<attn::WriteOp>()) {
       attn::Axes own = axes.ofAny(write.getIndices());
       own &= loopAxes;
-      groups[axes.indicesOf(own)].push_back(write);
+      groups[inLoopOrder(own)].push_back(write);
     }
     for (auto &[over, writes] : groups) {
-      auto results = nest(over, {}, scope,
-                          [&, &writes = writes](TileScope &inner, ValueRange)
-                              -> FailureOr<SmallVector<Value>> {
-                            for (attn::WriteOp write : writes)
-                              if (failed(emitWrite(write, inner)))
-                                return failure();
-                            return SmallVector<Value>();
-                          });
+      auto results = nest(
+          over, {}, scope,
+          [&, &writes = writes](TileScope &inner,
+                                ValueRange) -> FailureOr<SmallVector<Value>> {
+            for (attn::WriteOp write : writes)
+              if (failed(emitWrite(write, inner)))
+                return failure();
+            return SmallVector<Value>();
+          },
+          [](OpBuilder &, ValueRange, ValueRange) {
+            return SmallVector<Value>();
+          });
       if (failed(results))
         return failure();
     }
@@ -384,7 +423,7 @@ private:
   ExtentValues &values;
   const llvm::DenseMap<Value, Value> &extents;
   TileEmitter emitter;
-  attn::Axes loopAxes;
+  attn::Axes loopAxes, walkAxes; // those of loops, and of one index at a time
 };
 
 } // namespace

@@ -8,6 +8,7 @@
 #include "LoopReductions.h"
 #include "RunningReductions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include <limits>
 
@@ -121,26 +122,120 @@ private:
     return success();
   }
 
-  LogicalResult readLoop(scf::ForOp loop) {
+  /// The loop of whose results `loop` carries sums, maxima and so on, if that
+  /// is all that it does but for values before it.
+  static scf::ForOp getInner(scf::ForOp loop) {
+    auto inner = scf::ForOp();
+    for (auto found : loop.getBody()->getOps<scf::ForOp>())
+      inner = found;
+    if (!inner || inner.getNumResults() != loop.getNumResults())
+      return {};
+    unsigned behind = 0;
+    for (Operation *op = inner->getNextNode(); op; op = op->getNextNode())
+      ++behind;
+    return behind == loop.getNumResults() + 1 ? inner : scf::ForOp();
+  }
+
+  /// Whether what `loop` carries at `index` starts from nothing and takes in
+  /// the reduction that `inner` makes there.
+  bool takesIn(scf::ForOp loop, scf::ForOp inner, unsigned index) {
+    Operation *update = loop.getYieldedValues()[index].getDefiningOp();
+    Value carried = loop.getRegionIterArg(index), part = inner.getResult(index);
+    if (!update || update->getBlock() != loop.getBody() ||
+        update->getNumOperands() != 2 || !carried.hasOneUse() ||
+        !part.hasOneUse() || *carried.user_begin() != update ||
+        *part.user_begin() != update)
+      return false;
+    FailureOr<Expr *> init = lookup(loop.getInitArgs()[index]);
+    Expr *leaf = env.lookup(part);
+    return succeeded(init) &&
+           llvm::any_of(nest.statistics, [&](const Statistic &statistic) {
+             return statistic.leaf == leaf &&
+                    isNeutral(*init, statistic.kind) &&
+                    combines(update, statistic.kind);
+           });
+  }
+
+  FailureOr<LoopNest::Range> readRange(scf::ForOp loop) {
     auto axis = loop->getAttrOfType<StringAttr>("tile.axis");
     if (!axis || loop->hasAttr("tile.blocks"))
       return fail(loop, "the loop is none over all tiles of an axis");
     SmallVector<Expr *> bounds =
         lookup({loop.getLowerBound(), loop.getUpperBound(), loop.getStep()});
-    if (nest.loops.empty()) {
-      nest.axis = axis;
-      nest.lower = bounds[0];
-      nest.upper = bounds[1];
-      nest.step = bounds[2];
-      nest.induction = graph.leaf(loop.getInductionVar().getType(),
-                                  loop.getLoc(), /*varies=*/true);
-    } else if (axis != nest.axis || bounds[0] != nest.lower ||
-               bounds[1] != nest.upper || bounds[2] != nest.step) {
+    if (llvm::any_of(bounds, [](Expr *bound) { return bound->varies; }))
+      return fail(loop, "a loop's range depends on a loop");
+    return LoopNest::Range{axis, nullptr, bounds[0], bounds[1], bounds[2]};
+  }
+
+  /// The same range for all loops of the kernel, and their induction variable.
+  LogicalResult enter(scf::ForOp loop, LoopNest::Range &common, bool isFirst) {
+    FailureOr<LoopNest::Range> range = readRange(loop);
+    if (failed(range))
+      return failure();
+    if (isFirst) {
+      common = *range;
+      common.induction = graph.leaf(loop.getInductionVar().getType(),
+                                    loop.getLoc(), /*varies=*/true);
+    } else if (range->axis != common.axis || range->lower != common.lower ||
+               range->upper != common.upper || range->step != common.step) {
       return fail(loop, "two loops have different ranges");
     }
-    nest.loops.push_back(loop);
-    env[loop.getInductionVar()] = nest.induction;
+    env[loop.getInductionVar()] = common.induction;
+    return success();
+  }
 
+  /// Loops around the one over tiles, from `loop` on to that: of one index
+  /// each, which has no tail.
+  FailureOr<SmallVector<scf::ForOp>> enterAround(scf::ForOp loop,
+                                                 bool isFirst) {
+    SmallVector<scf::ForOp> loops{loop};
+    while (!loop.getBody()->getOps<scf::ForOp>().empty()) {
+      APInt step;
+      if (!matchPattern(loop.getStep(), m_ConstantInt(&step)) || !step.isOne())
+        return fail(loop, "loops over tiles of several axes nest");
+      scf::ForOp inner = getInner(loop);
+      if (!inner)
+        return fail(loop, "a carried value is no reduction");
+      unsigned depth = loops.size() - 1;
+      if (isFirst)
+        nest.around.emplace_back();
+      if (depth == nest.around.size())
+        return fail(loop, "two loops have different ranges");
+      if (failed(enter(loop, nest.around[depth], isFirst)))
+        return failure();
+      for (Operation &op : *loop.getBody()) {
+        if (&op == inner)
+          break;
+        if (failed(readOperation(&op)))
+          return failure();
+      }
+      loops.push_back(loop = inner);
+    }
+    if (loops.size() - 1 != nest.around.size())
+      return fail(loop, "two loops have different ranges");
+    return loops;
+  }
+
+  LogicalResult readLoop(scf::ForOp outermost) {
+    bool isFirst = nest.loops.empty();
+    FailureOr<SmallVector<scf::ForOp>> loops = enterAround(outermost, isFirst);
+    if (failed(loops) || failed(enter(loops->back(), nest.range, isFirst)))
+      return failure();
+    nest.loops.push_back(outermost);
+    if (failed(readInner(loops->back())))
+      return failure();
+    while (loops->size() > 1) {
+      scf::ForOp inner = loops->pop_back_val(), loop = loops->back();
+      for (unsigned i = 0; i < loop.getNumResults(); ++i) {
+        if (!takesIn(loop, inner, i))
+          return fail(loop, "a carried value is no reduction");
+        env[loop.getResult(i)] = env.lookup(inner.getResult(i));
+      }
+    }
+    return success();
+  }
+
+  LogicalResult readInner(scf::ForOp loop) {
     // The operations that update carried values are reductions, not values of
     // the graph.
     SmallPtrSet<Operation *, 16> updates;
@@ -250,7 +345,7 @@ private:
       if (!combines(update, found.kind))
         return fail(update, "a carried value is no reduction");
     }
-    bool overLoop = llvm::is_contained(found.over, Attribute(nest.axis));
+    bool overLoop = llvm::is_contained(found.over, Attribute(nest.range.axis));
     if (failed(init) || !isNeutral(*init, found.kind) || !overLoop)
       return fail(loop, "a carried value does not start from nothing");
     found.lhs = withoutTail(found.lhs, found.kind, found.lhsTailed);
@@ -289,9 +384,9 @@ private:
   bool isTail(Expr *expr) {
     if (expr == nest.tail)
       return true;
-    if (!expr->is<arith::CmpIOp>() || expr->operands[1] != nest.upper ||
+    if (!expr->is<arith::CmpIOp>() || expr->operands[1] != nest.range.upper ||
         !expr->operands[0]->is<tile::IndexOp>() ||
-        expr->operands[0]->operands[0] != nest.induction)
+        expr->operands[0]->operands[0] != nest.range.induction)
       return false;
     auto predicate =
         cast<arith::CmpIPredicateAttr>(expr->attributes.get("predicate"))

@@ -40,10 +40,17 @@ struct Statistic {
 
 /// A kernel whose loops all run over the same tiles of one axis.
 struct LoopNest {
-  llvm::SmallVector<mlir::scf::ForOp> loops;
-  mlir::StringAttr axis;
-  Expr *induction = nullptr, *lower = nullptr, *upper = nullptr,
-       *step = nullptr;
+  /// Where a loop runs.
+  struct Range {
+    mlir::StringAttr axis;
+    Expr *induction = nullptr, *lower = nullptr, *upper = nullptr,
+         *step = nullptr;
+  };
+
+  llvm::SmallVector<mlir::scf::ForOp> loops; ///< the outermost of each
+  Range range;                               ///< over tiles, the innermost
+  /// Around it, the outermost first: over single indices of other axes.
+  llvm::SmallVector<Range> around;
   Expr *tail = nullptr; ///< "n lies in the range"; null if it always does
   std::vector<Statistic> statistics;
   /// Whether a loop carries reductions that are put right as they run.

@@ -94,7 +94,8 @@ SmallVector<RowAxis> getRowsBefore(ArrayRef<RowAxis> rows, scf::ForOp loop) {
 SmallVector<scf::ForOp> getLoops(tile::KernelOp kernel) {
   SmallVector<scf::ForOp> loops;
   kernel->walk([&](scf::ForOp loop) {
-    if (loop->hasAttr("tile.axis"))
+    bool isAround = !loop.getBody()->getOps<scf::ForOp>().empty();
+    if (loop->hasAttr("tile.axis") && !isAround)
       loops.push_back(loop);
   });
   return loops;

@@ -26,7 +26,7 @@ llvm::SmallVector<RowAxis> getRowAxes(tile::KernelOp kernel);
 llvm::SmallVector<RowAxis> getRowsBefore(llvm::ArrayRef<RowAxis> rows,
                                          mlir::scf::ForOp loop);
 
-/// The loops over tiles of an axis in a kernel.
+/// The loops over tiles of an axis in a kernel, but for those around others.
 llvm::SmallVector<mlir::scf::ForOp> getLoops(tile::KernelOp kernel);
 
 /// A loop over blocks of an axis and where its elements matter.

@@ -60,6 +60,11 @@ def AttnFormGrids : Pass<"attn-form-grids"> {
     schedule marks (`attn.materialize`): with `materialize s, p` an attention
     formula becomes standard attention.
 
+    Of several axes that one reduction loops over (`sum[y, x]`) one is visited
+    in tiles, the longest as far as sizes are known, else the last; the others
+    one index at a time by loops around that one, so that products remain
+    products of matrices. Axes that tile sizes are asked for come in tiles.
+
     A loop over tiles that the kernel writes (`attn.for`) counts as a reduction
     over its axis. The axes that its bounds depend on are steps: a program has
     one loop.
@@ -95,6 +100,10 @@ def AttnFormGrids : Pass<"attn-form-grids"> {
     }
     ```
   }];
+  let options = [
+    ListOption<"tileSizes", "tile-sizes", "std::string",
+               "As attn-to-tile's: axes that come in tiles, m=128,n=64">
+  ];
 }
 
 def AttnToTile : Pass<"attn-to-tile", "::mlir::ModuleOp"> {

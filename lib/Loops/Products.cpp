@@ -23,7 +23,9 @@ static Value findFactor(Value value, Type product) {
 std::optional<Product> matchProduct(attn::ReduceOp reduction,
                                     attn::AxesAnalysis &axes,
                                     const attn::Axes &steps) {
-  if (!reduction.getProduct() || reduction.getAxes().size() != 1)
+  attn::Axes over = axes.setOf(reduction.getAxes());
+  over.reset(steps);
+  if (!reduction.getProduct() || over.count() != 1)
     return std::nullopt;
   auto multiply = reduction.getOperand().getDefiningOp<arith::MulFOp>();
   if (!multiply)
@@ -33,8 +35,7 @@ std::optional<Product> matchProduct(attn::ReduceOp reduction,
   rhs.reset(steps);
   attn::Axes common = lhs;
   common &= rhs;
-  if (lhs.count() != 2 || rhs.count() != 2 ||
-      common != axes.setOf(reduction.getAxes()))
+  if (lhs.count() != 2 || rhs.count() != 2 || common != over)
     return std::nullopt;
   Type type = *reduction.getProduct();
   return Product{findFactor(multiply.getLhs(), type),

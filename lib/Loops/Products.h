@@ -18,8 +18,9 @@ struct Product {
 };
 
 /// Finds the factors of a sum marked `product` if their tiles fit a dot: two
-/// axes each (`steps` not counted), one of them the summed one, and nothing
-/// else in common. Other sums are multiplied element by element and reduced.
+/// axes each (`steps`, of one index at a time, not counted), one of them the
+/// summed one, and nothing else in common. Other sums are multiplied element by
+/// element and reduced.
 std::optional<Product> matchProduct(attn::ReduceOp reduction,
                                     attn::AxesAnalysis &axes,
                                     const attn::Axes &steps);

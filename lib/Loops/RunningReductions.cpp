@@ -64,7 +64,7 @@ private:
 
   bool isOverAxis(const Expr *reduce) const {
     auto over = cast<ArrayAttr>(reduce->attributes.get("over"));
-    return llvm::is_contained(over, Attribute(nest.axis));
+    return llvm::is_contained(over, Attribute(nest.range.axis));
   }
 
   /// The reduction over a tile that `next` adds to the carried value by itself,

@@ -158,11 +158,12 @@ namespace {
 class RoleAssignment {
 public:
   RoleAssignment(Statement &statement, attn::KernelOp kernel,
-                 attn::AxesAnalysis &axes, const attn::Axes &wholeOfKernel)
+                 attn::AxesAnalysis &axes, const attn::Axes &wholeOfKernel,
+                 const attn::Axes &tiled)
       : statement(statement), kernel(kernel), axes(axes),
-        wholeOfKernel(wholeOfKernel), none(axes.setOf({})), step(none),
-        tile(none), loop(none), whole(none), rest(none), bounds(none),
-        carried(none) {}
+        wholeOfKernel(wholeOfKernel), tiled(tiled), none(axes.setOf({})),
+        step(none), tile(none), loop(none), walk(none), whole(none), rest(none),
+        bounds(none), carried(none) {}
 
   LogicalResult run() {
     collectReductions();
@@ -178,8 +179,9 @@ public:
       return failure();
     placeTiles();
     step |= rest;
+    placeWalks();
     statement.roles = {inLeftOrder(step), inLeftOrder(tile), inOrder(loop),
-                       inOrder(whole)};
+                       inOrder(walk), inOrder(whole)};
     return success();
   }
 
@@ -307,6 +309,44 @@ private:
     (isLastOfMany ? whole : tile).set(number);
   }
 
+  /// Of several axes that one reduction loops over a single one comes in tiles,
+  /// so that its products are of matrices: one that a schedule asks for, else
+  /// the longest as far as sizes are known, else one that another reduction has
+  /// alone, else the last.
+  void placeWalks() {
+    SmallVector<attn::Axes> several;
+    attn::Axes alone = none;
+    for (attn::ReduceOp reduction : loops) {
+      // Within a loop over tiles it has one axis, that loop's.
+      if (isa<attn::ForOp>(reduction->getParentOp()))
+        continue;
+      attn::Axes own = axes.setOf(reduction.getAxes());
+      own &= loop;
+      if (own.count() == 1)
+        alone |= own;
+      else
+        several.push_back(own);
+    }
+    auto rank = [&](BlockArgument index) {
+      return std::pair(getConstantExtent(kernel, index)
+                           .value_or(std::numeric_limits<int64_t>::max()),
+                       alone.test(axes.numberOf(index)));
+    };
+    for (attn::Axes &own : several) {
+      attn::Axes kept = own;
+      kept &= tiled;
+      if (kept.none()) {
+        BlockArgument best;
+        for (BlockArgument index : axes.indicesOf(own))
+          if (!best || rank(index) >= rank(best))
+            best = index;
+        kept = axes.setOf(Value(best));
+      }
+      walk |= own.reset(kept);
+    }
+    loop.reset(walk);
+  }
+
   bool hasMaximum() {
     return llvm::any_of(loops, [](attn::ReduceOp reduction) {
       return reduction.getKind() == attn::ReduceKind::Ref ||
@@ -334,9 +374,9 @@ private:
   Statement &statement;
   attn::KernelOp kernel;
   attn::AxesAnalysis &axes;
-  const attn::Axes &wholeOfKernel;
+  const attn::Axes &wholeOfKernel, &tiled;
   const attn::Axes none;
-  attn::Axes step, tile, loop, whole;
+  attn::Axes step, tile, loop, walk, whole;
   attn::Axes rest;            // axes of the left side without a role so far
   attn::Axes bounds, carried; // axes of loops over tiles: bounds, results
   attn::Axes scored;          // axes that a score has
@@ -346,8 +386,9 @@ private:
 } // namespace
 
 LogicalResult assignRoles(Statement &statement, attn::KernelOp kernel,
-                          attn::AxesAnalysis &axes, const attn::Axes &whole) {
-  return RoleAssignment(statement, kernel, axes, whole).run();
+                          attn::AxesAnalysis &axes, const attn::Axes &whole,
+                          const attn::Axes &tiled) {
+  return RoleAssignment(statement, kernel, axes, whole, tiled).run();
 }
 
 } // namespace attentile

@@ -14,9 +14,9 @@ namespace attentile {
 
 /// How the axes of a grid are visited; see attn.grid. Index variables in the
 /// order in which the statement's left side names them (`step`, `tile`) or of
-/// their declaration (`loop`, `whole`).
+/// their declaration (`loop`, `walk`, `whole`).
 struct AxisRoles {
-  llvm::SmallVector<mlir::Value> step, tile, loop, whole;
+  llvm::SmallVector<mlir::Value> step, tile, loop, walk, whole;
 };
 
 /// A write to an output or workspace, and what it takes to compute it.
@@ -49,10 +49,12 @@ struct Statement {
 void sliceStatement(Statement &statement, attn::KernelOp kernel,
                     attn::AxesAnalysis &axes, const attn::Axes &whole);
 
-/// Fills `roles` from the slice.
+/// Fills `roles` from the slice. Axes of `tiled` come in tiles even where a
+/// reduction loops over several.
 llvm::LogicalResult assignRoles(Statement &statement, attn::KernelOp kernel,
                                 attn::AxesAnalysis &axes,
-                                const attn::Axes &whole);
+                                const attn::Axes &whole,
+                                const attn::Axes &tiled);
 
 } // namespace attentile
 

@@ -33,7 +33,7 @@ TileEmitter::TileEmitter(attn::KernelOp kernel, attn::GridOp grid,
                          const llvm::DenseMap<Value, Value> &extents,
                          const llvm::DenseMap<Value, int64_t> &sizes)
     : kernel(kernel), grid(grid), axes(axes), extents(extents), sizes(sizes),
-      steps(axes.setOf(grid.getStep())) {
+      steps(axes.setOf(grid.getSingle())) {
   for (OperandRange group : {grid.getTile(), grid.getLoop(), grid.getWhole()})
     for (Value axis : group)
       order.push_back(cast<BlockArgument>(axis));
@@ -211,8 +211,8 @@ Value TileEmitter::clipFactor(Value factor, Value axis, TileScope &scope) {
 // Reductions
 //===----------------------------------------------------------------------===//
 
-static Value combine(OpBuilder &builder, Location loc, attn::ReduceKind kind,
-                     Value a, Value b) {
+Value combineParts(OpBuilder &builder, Location loc, attn::ReduceKind kind,
+                   Value a, Value b) {
   bool isFloat = isa<FloatType>(tile::getElementType(a.getType()));
   switch (kind) {
   case attn::ReduceKind::Sum:
@@ -276,11 +276,12 @@ FailureOr<Value> TileEmitter::emitReduction(attn::ReduceOp reduction,
   Value tile = broadcast(builder, loc, *operand, set);
   tile = clip(tile, set, bound,
               getNeutral(reduction.getKind(), reduction.getType()), scope, loc);
-  tile = tile::ReduceOp::create(builder, loc, typeOf(reduction.getResult()),
-                                reduction.getKind(), tile, overAttr);
+  if (!over.empty()) // axes of one index at a time: what a loop adds up
+    tile = tile::ReduceOp::create(builder, loc, typeOf(reduction.getResult()),
+                                  reduction.getKind(), tile, overAttr);
   if (!accumulator)
     return tile;
-  return combine(builder, loc, reduction.getKind(), accumulator, tile);
+  return combineParts(builder, loc, reduction.getKind(), accumulator, tile);
 }
 
 //===----------------------------------------------------------------------===//

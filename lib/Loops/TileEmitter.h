@@ -45,6 +45,10 @@ struct TileScope {
 bool standsPlainly(attn::KernelOp kernel, mlir::Value tensor,
                    mlir::ValueRange indices, mlir::BlockArgument axis);
 
+/// What two parts of a reduction give together.
+mlir::Value combineParts(mlir::OpBuilder &builder, mlir::Location loc,
+                         attn::ReduceKind kind, mlir::Value a, mlir::Value b);
+
 /// How the axes of one grid appear in tiles.
 class TileEmitter {
 public:

@@ -24,7 +24,7 @@ namespace {
 class Footprint {
 public:
   Footprint(attn::GridOp grid, attn::AxesAnalysis &axes) : axes(axes) {
-    attn::Axes steps = axes.setOf(grid.getStep());
+    attn::Axes steps = axes.setOf(grid.getSingle());
     auto add = [&](Value value) {
       attn::Axes own = axes.of(value);
       tiles.push_back(own.reset(steps));

@@ -1,23 +1,57 @@
 // RUN: attentile-opt %s -attn-lower-softmax -attn-form-grids -attn-to-tile -canonicalize -cse -tile-verify | FileCheck %s
+// RUN: attentile-opt %S/Inputs/several-axes.mlir -attn-form-grids='tile-sizes=n=8,r=16' -attn-to-tile='tile-sizes=n=8,r=16' -canonicalize -cse -tile-verify | FileCheck %s --check-prefix=TILES
 
-// Several axes at once: nested loops, one test of the tail for both.
-// CHECK-LABEL: tile.kernel @several_axes_0
-// CHECK: %[[OUTER:.*]] = scf.for %[[N:.*]] = %c0 to %N step %{{.*}} iter_args(%[[OUTER_ACC:.*]] = %{{.*}})
-// CHECK: %[[INNER:.*]] = scf.for %[[R:.*]] = %c0 to %R step %{{.*}} iter_args(%[[ACC:.*]] = %[[OUTER_ACC]])
-// CHECK: %[[IN:.*]] = arith.andi
-// CHECK: arith.select %[[IN]]
-// CHECK: %[[SUM:.*]] = tile.reduce sum %{{.*}} over ["n", "r"]
+// Of several axes one in tiles; the others one by one around it. Sums of parts lose less than one of all terms.
+// CHECK-LABEL: tile.kernel @walked_0
+// CHECK: %[[OUTER:.*]] = scf.for %[[N:.*]] = %c0 to %N step %c1 iter_args(%[[OUTER_ACC:.*]] = %{{.*}})
+// CHECK: %[[INNER:.*]] = scf.for %[[R:.*]] = %c0 to %R step %c64 iter_args(%[[ACC:.*]] = %cst{{.*}})
+// CHECK: %[[I:.*]] = tile.index %[[R]]
+// CHECK: tile.load %X[%{{.*}}, %[[N]], %[[I]]]
+// CHECK: %[[SUM:.*]] = tile.reduce sum %{{.*}} over ["r"]
 // CHECK: %[[NEXT:.*]] = arith.addf %[[ACC]], %[[SUM]]
 // CHECK: scf.yield %[[NEXT]]
 // CHECK: } {tile.axis = "r"}
-// CHECK: scf.yield %[[INNER]]
+// CHECK: %[[BOTH:.*]] = arith.addf %[[OUTER_ACC]], %[[INNER]]
+// CHECK: scf.yield %[[BOTH]]
 // CHECK: } {tile.axis = "n"}
-// CHECK: tile.store %[[OUTER]], %Y
-attn.kernel @several_axes sizes(%M, %N, %R) indices(%m < M, %n < N, %r < R) ins(%X: f32[M, N, R]) outs(%Y: f32[M]) {
+attn.kernel @walked sizes(%M, %N, %R) indices(%m < M, %n < N, %r < R) ins(%X: f32[M, N, R]) outs(%Y: f32[M]) {
   %x = attn.read %X[%m, %n, %r] : tensor<?x?x?xf32>
   %y = attn.reduce sum %x over (%n, %r) : f32
   attn.write %y to %Y[%m] : f32, tensor<?xf32>
 }
+
+// The longest comes in tiles, as far as sizes are known; nothing is left to reduce where all are walked.
+// CHECK-LABEL: tile.kernel @longest_0
+// CHECK: scf.for %[[R:.*]] = %c0 to %c3 step %c1
+// CHECK: scf.for %[[N:.*]] = %c0 to %c1000 step %c64
+// CHECK: } {tile.axis = "n"}
+// CHECK: } {tile.axis = "r"}
+// CHECK: scf.for %[[R:.*]] = %c0 to %c3 step %c1 iter_args(%[[ACC:.*]] = %{{.*}}) -> (tensor<64xf32, #m>) {
+// CHECK-NOT: tile.reduce
+// CHECK: arith.addf %[[ACC]]
+// CHECK: } {tile.axis = "r"}
+attn.kernel @longest sizes(%M) indices(%m < M, %n < 1000, %r < 3) ins(%X: f32[M, 1000, 3], %Z: f32[M, 3]) outs(%Y: f32[M]) {
+  %x = attn.read %X[%m, %n, %r] : tensor<?x1000x3xf32>
+  %z = attn.read %Z[%m, %r] : tensor<?x3xf32>
+  %s = attn.reduce sum %x over (%n, %r) : f32
+  %t = attn.reduce sum %z over (%r) : f32
+  %y = arith.addf %s, %t : f32
+  attn.write %y to %Y[%m] : f32, tensor<?xf32>
+}
+
+// Tiles that are asked for: nested loops, one test of the tail for both.
+// TILES-LABEL: tile.kernel @several_axes_0
+// TILES: %[[OUTER:.*]] = scf.for %[[N:.*]] = %c0 to %N step %{{.*}} iter_args(%[[OUTER_ACC:.*]] = %{{.*}})
+// TILES: %[[INNER:.*]] = scf.for %[[R:.*]] = %c0 to %R step %{{.*}} iter_args(%[[ACC:.*]] = %[[OUTER_ACC]])
+// TILES: %[[IN:.*]] = arith.andi
+// TILES: arith.select %[[IN]]
+// TILES: %[[SUM:.*]] = tile.reduce sum %{{.*}} over ["n", "r"]
+// TILES: %[[NEXT:.*]] = arith.addf %[[ACC]], %[[SUM]]
+// TILES: scf.yield %[[NEXT]]
+// TILES: } {tile.axis = "r"}
+// TILES: scf.yield %[[INNER]]
+// TILES: } {tile.axis = "n"}
+// TILES: tile.store %[[OUTER]], %Y
 
 // One axis, reduced and kept: scalars, a grid of one program, a loop of stores.
 // CHECK-LABEL: tile.kernel @one_row_0 grid() {

@@ -109,6 +109,16 @@ const std::vector<Formula> &formulas() {
        p + o + "dropout(p, 0.5, 7)" + v + l +
            "logsumexp[n](s) + sum[n](dropout(p, 0.5, 8) * W[b, n]);",
        1},
+      {"two axes",
+       "  let x = where(n + k < m + 4, s + W[b, k], -inf);\n"
+       "  O[b, m, d] = sum[n, k](softmax[n, k](x) * V[b, k, d]);\n" +
+           l + "logsumexp[n, k](x);",
+       1},
+      {"two axes by hand",
+       "  let x = exp(s + W[b, k] - max[n, k](s + W[b, k]));\n"
+       "  O[b, m, d] = sum[n, k](x * V[b, k, d]);\n" +
+           l + "sum[n, k](x) + max[n, k](s + W[b, k]);",
+       1},
       {"mask of a row",
        p + o + "where(m > 5, p, W[b, n])" + v + l +
            "sum[n](where(U[b, m] > 0.0, p, 0.5 * p));",

@@ -25,7 +25,8 @@ namespace {
 
 const double inf = std::numeric_limits<double>::infinity();
 
-const char *const toTiles = "attn-lower-softmax,attn-form-grids,"
+const char *const toTiles = "attn-lower-softmax,"
+                            "attn-form-grids{tile-sizes=n=8},"
                             "attn-to-tile{tile-sizes=m=16,n=8}";
 
 /// All of the loop stage, with the guard's threshold.
