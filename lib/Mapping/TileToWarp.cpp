@@ -164,12 +164,9 @@ LogicalResult WarpEmitter::emitFor(scf::ForOp loop) {
     OpBuilder before(made);
     set(loop.getInductionVar(), descend(before, made));
   } else if (loop->hasAttr("tile.alternating")) {
-    auto around = made->getParentOfType<scf::ForOp>();
-    if (!around)
-      return loop.emitError("expected a loop around one with "
-                            "'tile.alternating', got none");
     OpBuilder before(made);
-    set(loop.getInductionVar(), alternate(before, made, around));
+    if (auto around = made->getParentOfType<scf::ForOp>())
+      set(loop.getInductionVar(), alternate(before, made, around));
   }
   if (failed(moveRegion(*loop.getBody(), *made.getBody())))
     return failure();

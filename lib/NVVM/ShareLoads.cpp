@@ -146,7 +146,7 @@ bool Sharer::splitLanes(Group &group) {
 /// The first sum with a lane's part that `value` is computed from.
 bool Sharer::findSum(Value value, IndexSum &sum) {
   Operation *op = value.getDefiningOp();
-  if (!op || isUniform(value))
+  if (!op || isUniform(value) || isa<warp::ShuffleFromOp>(op))
     return false;
   if (value.getType().isIndex() && isa<arith::AddIOp, arith::SubIOp>(op))
     return sums.collect(value, sum);
@@ -362,7 +362,9 @@ void Sharer::run() {
       else
         groups.push_back({sum, {{load, 0}}, {}, {}});
     }
-    for (Group &group : groups)
+    // The last first: their indices may be loads of groups before them, which
+    // are no function of the lane's sum once other lanes make them.
+    for (Group &group : llvm::reverse(groups))
       if (group.members.size() > 1)
         share(group);
   });

@@ -204,18 +204,6 @@ tile.program @p sizes(%M) ins(%P: bf16[16, 32], %V: bf16[32, 8]) outs(%O: f32[16
 
 // -----
 
-tile.program @p sizes(%M) ins() outs(%O: f32[M]) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  tile.kernel @p_0 grid() attributes {tile.warps = #tile.warps<rows = "m">} {
-    // expected-error@+1 {{expected a loop around one with 'tile.alternating', got none}}
-    scf.for %n = %c0 to %M step %c1 {
-    } {tile.axis = "n", tile.alternating}
-  }
-}
-
-// -----
-
 #m_d = #tile.axes<"m", "d", in = #tile.shared<pitch = 16, chunk = 8>>
 #m = #tile.axes<"m", in = #tile.fragment<[8 lane 4, 2 reg 1]>>
 #d = #tile.axes<"d", in = #tile.fragment<[2 reg 1, 4 lane 1, 2 reg 2]>>

@@ -57,6 +57,43 @@ tile.program @p sizes(%H, %R, %N) ins(%T: bf16[H, R]) outs(%Y: f32[N]) {
 
 // -----
 
+// A load at what was loaded: each lane loads its own index for it, no lane asks
+// another that far away.
+// CHECK-LABEL: warp.kernel @chain
+// CHECK: %[[ROW:.*]] = arith.subi
+// CHECK: scf.for
+// CHECK: %[[P:.*]] = warp.load %P
+// CHECK: %[[AFTER:.*]] = arith.addi %[[ROW]], %c8
+// CHECK: %[[Q:.*]] = arith.index_cast %[[P]]
+// CHECK: %[[T:.*]] = warp.load %T[%[[Q]]]
+// CHECK: %[[X:.*]] = warp.shuffle_from %[[T]], %[[ROW]] : f32
+// CHECK: %[[Y:.*]] = warp.shuffle_from %[[T]], %[[AFTER]] : f32
+// CHECK: arith.addf %[[X]], %[[Y]]
+tile.program @p sizes(%N) ins(%T: f32[N], %P: i32[N]) outs(%Y: f32[N]) {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  %c64 = arith.constant 64 : index
+  warp.kernel @chain grid(%i < %N) warps(1) {
+    %lane = warp.lane_id : index
+    %row = arith.divui %lane, %c4 : index
+    scf.for %n0 = %c0 to %N step %c64 {
+      %n = arith.addi %n0, %row : index
+      %m = arith.addi %n, %c8 : index
+      %p = warp.load %P[%n] : tensor<?xi32> -> i32
+      %q = warp.load %P[%m] : tensor<?xi32> -> i32
+      %pi = arith.index_cast %p : i32 to index
+      %qi = arith.index_cast %q : i32 to index
+      %x = warp.load %T[%pi] : tensor<?xf32> -> f32
+      %y = warp.load %T[%qi] : tensor<?xf32> -> f32
+      %a = arith.addf %x, %y : f32
+      warp.store %a, %Y[%n] : f32, tensor<?xf32>
+    }
+  }
+}
+
+// -----
+
 // Lanes that lie far apart, or whose elements no other needs: loads stay.
 // CHECK-LABEL: warp.kernel @apart
 // CHECK-COUNT-4: warp.load

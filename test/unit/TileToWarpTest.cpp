@@ -223,16 +223,16 @@ TEST(TileToWarp, softCapsOfAllSizes) {
 }
 
 /// Registers for fragments, offsets and loads shared: what code is made from.
+const char kRegisters[] =
+    ",warp-pipeline-copies,warp-allocate-shared,warp-unroll-fragments,cse,"
+    "warp-share-random,warp-share-offsets,cse,warp-share-loads,cse,"
+    "warp-hoist-loads,warp-narrow-indices";
+
 TEST(Registers, sameAsFragments) {
-  const std::string passes =
-      ",warp-pipeline-copies,warp-allocate-shared,warp-unroll-fragments,cse,"
-      "warp-share-random,warp-share-offsets,cse,warp-share-loads,cse,warp-"
-      "hoist-loads,"
-      "warp-narrow-indices";
   for (const char *example : kExamples)
     for (const char *order : {"", ",tile-descend-blocks{all}"}) {
       KernelCase run{example, "bf16", 16, 32, "tile-sizes=m=64,n=32",
-                     "",      passes};
+                     "",      kRegisters};
       run.loops = order;
       expectSame(run);
       run.type = "f32";
@@ -242,6 +242,12 @@ TEST(Registers, sameAsFragments) {
 }
 
 /// A bias that starts the scores' product, with the guard and without it.
+/// A load whose index is loaded, both shared by lanes: an addend of three axes.
+TEST(Registers, loadsOfLoads) {
+  expectSame({"../test/Execution/Inputs/gathered-scales", "bf16", 16, 16,
+              "tile-sizes=m=16,n=16", "", kRegisters});
+}
+
 TEST(TileToWarp, sumsStartAtBias) {
   for (const char *type : {"bf16", "f16"})
     for (bool guard : {false, true}) {
