@@ -8,6 +8,7 @@
 #include "../unit/WarpInterpreter.h"
 #include "Trial.h"
 #include "attentile/EmitIR.h"
+#include "attentile/NVVM/Passes.h"
 #include "attentile/Reference.h"
 #include "mlir/Pass/PassManager.h"
 
@@ -95,6 +96,8 @@ public:
     });
     buildTilePipeline(pm, options);
     buildWarpPipeline(pm, options);
+    // What code is made of: registers, loads that lanes share.
+    buildRegisterPipeline(pm);
     if (failed(pm.run(*module)))
       return llvm::createStringError("the passes failed");
     return std::make_unique<InterpretedKernel>(
