@@ -237,10 +237,12 @@ Value emitRef(OpBuilder &b, Location loc, Value maximum) {
   return arith::SelectOp::create(b, loc, none, zero, maximum);
 }
 
-/// Adds a loop's iterations to the block counters.
+/// Adds a loop's iterations to the block counters; those of one around another
+/// are no blocks.
 void KernelEmitter::count(scf::ForOp loop) {
   if (!countBlocks || !loop->hasAttr("tile.axis") ||
-      loop->hasAttr("tile.to_list"))
+      loop->hasAttr("tile.to_list") ||
+      !loop.getBody()->getOps<scf::ForOp>().empty())
     return;
   OpBuilder::InsertionGuard guard(b);
   Value zero = index(0);
