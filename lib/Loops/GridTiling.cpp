@@ -202,7 +202,7 @@ private:
   /// terms in turn a sum would lose more.
   FailureOr<SmallVector<Value>> nest(ArrayRef<BlockArgument> over,
                                      ValueRange carried, TileScope &scope,
-                                     BodyFn body, MergeFn merge) {
+                                     BodyFn body, MergeFn merge = nullptr) {
     if (over.empty())
       return body(scope, carried);
     Value axis = over.front();
@@ -219,7 +219,7 @@ private:
     else
       bindAxis(axis, loop.getInductionVar(), inner);
     ValueRange arguments = loop.getRegionIterArgs();
-    bool hasParts = isWalked && over.size() > 1;
+    bool hasParts = isWalked && over.size() > 1 && !carried.empty();
     auto results = nest(over.drop_front(), hasParts ? carried : arguments,
                         inner, body, merge);
     if (failed(results))
@@ -354,18 +354,14 @@ private:
       groups[inLoopOrder(own)].push_back(write);
     }
     for (auto &[over, writes] : groups) {
-      auto results = nest(
-          over, {}, scope,
-          [&, &writes = writes](TileScope &inner,
-                                ValueRange) -> FailureOr<SmallVector<Value>> {
-            for (attn::WriteOp write : writes)
-              if (failed(emitWrite(write, inner)))
-                return failure();
-            return SmallVector<Value>();
-          },
-          [](OpBuilder &, ValueRange, ValueRange) {
-            return SmallVector<Value>();
-          });
+      auto results = nest(over, {}, scope,
+                          [&, &writes = writes](TileScope &inner, ValueRange)
+                              -> FailureOr<SmallVector<Value>> {
+                            for (attn::WriteOp write : writes)
+                              if (failed(emitWrite(write, inner)))
+                                return failure();
+                            return SmallVector<Value>();
+                          });
       if (failed(results))
         return failure();
     }

@@ -61,9 +61,9 @@ def AttnFormGrids : Pass<"attn-form-grids"> {
     formula becomes standard attention.
 
     Of several axes that one reduction loops over (`sum[y, x]`) one is visited
-    in tiles, the longest as far as sizes are known, else the last; the others
-    one index at a time by loops around that one, so that products remain
-    products of matrices. Axes that tile sizes are asked for come in tiles.
+    in tiles: the longest as far as sizes are known, else one that another
+    reduction has alone, else the last. The others are visited one index at a
+    time by loops around that one, so that products remain products of matrices. Axes that tile sizes are asked for come in tiles.
 
     A loop over tiles that the kernel writes (`attn.for`) counts as a reduction
     over its axis. The axes that its bounds depend on are steps: a program has
