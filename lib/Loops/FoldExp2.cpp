@@ -9,9 +9,10 @@
 // c = scale * log2 e, one operation less than scaling, subtracting and
 // changing the base, and the maximum is of s. Where the factor's sign is not
 // known, c = log2 e and the maximum stays that of the scaled scores. Expects:
-// loops that carry a softmax's running maximum, fused or not, chained or not.
-// Leaves: the same loops. Does not handle: exponentials of anything but a
-// difference to a softmax's reference; a maximum whose exact value is wanted.
+// loops that carry a softmax's running maximum, fused or not, chained or not,
+// within loops that pass it on or not. Leaves: the same loops. Does not handle:
+// exponentials of anything but a difference to a softmax's reference; a maximum
+// whose exact value is wanted.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,21 +52,32 @@ struct Exponential {
 /// uses it.
 class Family {
 public:
+  explicit Family(scf::ForOp first) : first(first) {}
+
   SmallVector<RunningMaximum, 2> members;
+
+  /// `loop`, around the members, carries the maximum at `index`.
+  void addAround(scf::ForOp loop, unsigned index) {
+    around.emplace_back(loop, index);
+  }
 
   /// Finds the references and exponentials. False if something else asks for
   /// the maximum itself, whose exact value must then stay.
   bool collect() {
+    SmallVector<Value> maxima;
     for (RunningMaximum &member : members)
-      for (Value maximum : {Value(member.next.getResult()), member.result()})
-        for (Operation *user : maximum.getUsers())
-          if (auto reference = dyn_cast<tile::RefOp>(user)) {
-            references.push_back(reference);
-            collectDifferences(reference, reference.getResult());
-          } else if (!isa<scf::ForOp, scf::YieldOp>(user)) {
-            return false;
-          }
-    return !exponentials.empty() &&
+      maxima.append({member.next.getResult(), member.result()});
+    for (auto [loop, index] : around)
+      maxima.append({loop.getRegionIterArg(index), loop.getResult(index)});
+    for (Value maximum : maxima)
+      for (Operation *user : maximum.getUsers())
+        if (auto reference = dyn_cast<tile::RefOp>(user)) {
+          references.push_back(reference);
+          collectDifferences(reference, reference.getResult());
+        } else if (!isa<scf::ForOp, scf::YieldOp>(user)) {
+          return false;
+        }
+    return !members.empty() && !exponentials.empty() &&
            llvm::all_of(members, [&](RunningMaximum &member) {
              return llvm::all_of(member.carried().getUsers(), [&](auto *user) {
                return user == member.next || rescalings.contains(user);
@@ -74,8 +86,7 @@ public:
   }
 
   void fold() {
-    Operation *firstLoop = members.front().loop;
-    PositiveFactors factors(firstLoop);
+    PositiveFactors factors(first);
     Factor factor = factors.of(members.front().reduce.getOperand());
     bool common = llvm::all_of(members, [&](RunningMaximum &member) {
       return factors.of(member.reduce.getOperand()) == factor;
@@ -89,7 +100,7 @@ public:
       factor = Factor();
     report(factor, factors.unknownSign);
 
-    OpBuilder builder(firstLoop);
+    OpBuilder builder(first);
     Value c = multiplier(builder, factor);
     unscaled = factor.isOne() ? nullptr : &factors;
     for (RunningMaximum &member : members) {
@@ -309,6 +320,8 @@ private:
                                 : "exponentials in base 2, with the scale");
   }
 
+  scf::ForOp first;
+  SmallVector<std::pair<scf::ForOp, unsigned>, 2> around;
   SmallVector<tile::RefOp> references;
   SmallVector<Exponential> exponentials;
   SmallPtrSet<Operation *, 4> rescalings; // differences of two maxima
@@ -320,24 +333,36 @@ void foldKernel(tile::KernelOp kernel) {
   std::deque<Family> families;
   DenseMap<Value, Family *> ends; // the last loop's result of each chain
   llvm::SmallPtrSet<Family *, 4> broken;
+  SmallVector<std::pair<Value, Family *>> passed; // on by loops around others
   kernel.walk<WalkOrder::PreOrder>([&](scf::ForOp loop) {
     for (unsigned i = 0; i < loop.getNumResults(); ++i) {
-      Value start = loop.getInitArgs()[i];
+      Value start = loop.getInitArgs()[i], next = loop.getYieldedValues()[i];
       Family *family = ends.lookup(start);
       auto maximum = matchMaximum(loop, i);
+      auto inner = next.getDefiningOp<scf::ForOp>();
+      bool isAround = inner && loop->isProperAncestor(inner);
       auto number = floatConstant(start);
       bool fresh = number && std::isinf(*number) && *number < 0;
-      if (!maximum || (!family && !fresh)) {
+      if ((!maximum && !isAround) || (!family && !fresh)) {
         if (family)
           broken.insert(family);
         continue;
       }
       if (!family)
-        family = &families.emplace_back();
-      family->members.push_back(*maximum);
-      ends[maximum->result()] = family;
+        family = &families.emplace_back(loop);
+      if (maximum) {
+        family->members.push_back(*maximum);
+      } else {
+        family->addAround(loop, i);
+        ends[loop.getRegionIterArg(i)] = family;
+        passed.emplace_back(next, family);
+      }
+      ends[loop.getResult(i)] = family;
     }
   });
+  for (auto [next, family] : passed)
+    if (ends.lookup(next) != family)
+      broken.insert(family);
   for (Family &family : families) {
     if (broken.contains(&family))
       continue;

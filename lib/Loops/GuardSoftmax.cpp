@@ -136,6 +136,7 @@ public:
 
 private:
   void addFlag();
+  static void setFlag(scf::ForOp loop, Value flag);
   void placeBefore();
   void collectResults();
   void buildSpeculation();
@@ -162,27 +163,60 @@ private:
   scf::IfOp speculation, choice;
 };
 
-/// The loop with one more carried value, the flag, in its body's place.
+/// What a loop's result, or the result of one that went on with it, began with.
+Value getStart(Value value) {
+  while (auto loop = value.getDefiningOp<scf::ForOp>())
+    value = loop.getInitArgs()[cast<OpResult>(value).getResultNumber()];
+  return value;
+}
+
+/// The loop around `loop` that starts it with what all its references were
+/// when it was over, if there is one; `indices` are then those of that loop.
+scf::ForOp getAround(scf::ForOp loop, MutableArrayRef<unsigned> indices) {
+  auto around = dyn_cast<scf::ForOp>(loop->getParentOp());
+  for (unsigned &index : indices) {
+    Value start = getStart(loop.getInitArgs()[index]);
+    auto argument = dyn_cast<BlockArgument>(start);
+    if (!around || !argument || argument.getOwner() != around.getBody())
+      return {};
+    index = argument.getArgNumber() - around.getNumInductionVars();
+    if (getStart(around.getYieldedValues()[index]) != start)
+      return {};
+  }
+  return around;
+}
+
+/// One more carried value, the flag, in the loop and in those around it that
+/// carry its references.
 void LoopGuard::addFlag() {
-  OpBuilder b(loop);
-  Value no = arith::ConstantOp::create(b, loc(), b.getBoolAttr(false));
-  SmallVector<Value> inits(loop.getInits());
-  inits.push_back(no);
-  auto guarded =
-      scf::ForOp::create(b, loop.getLoc(), loop.getLowerBound(),
-                         loop.getUpperBound(), loop.getStep(), inits);
-  guarded->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
-  guarded.getBody()->getOperations().splice(guarded.getBody()->end(),
-                                            loop.getBody()->getOperations());
-  for (auto [old, now] : llvm::zip(loop.getBody()->getArguments(),
-                                   guarded.getBody()->getArguments()))
-    old.replaceAllUsesWith(now);
-  for (auto [old, now] : llvm::zip(loop.getResults(), guarded.getResults()))
-    old.replaceAllUsesWith(now);
-  loop.erase();
-  loop = guarded;
+  SmallVector<scf::ForOp> loops;
+  SmallVector<unsigned> indices;
   for (GuardedReference &reference : step.references)
-    reference.maximum.loop = guarded;
+    indices.push_back(reference.maximum.index);
+  for (scf::ForOp next = loop; next; next = getAround(next, indices))
+    loops.push_back(next);
+
+  IRRewriter rewriter(loops.back());
+  Value flag =
+      arith::ConstantOp::create(rewriter, loc(), rewriter.getBoolAttr(false));
+  scf::ForOp around;
+  for (scf::ForOp next : llvm::reverse(loops)) {
+    rewriter.setInsertionPoint(next);
+    loop = cast<scf::ForOp>(*next.replaceWithAdditionalIterOperands(
+        rewriter, flag, /*replaceInitOperandUsesInLoop=*/false));
+    if (around)
+      setFlag(around, loop.getResults().back());
+    flag = loop.getRegionIterArgs().back();
+    around = loop;
+  }
+  for (GuardedReference &reference : step.references)
+    reference.maximum.loop = loop;
+}
+
+/// What the loop's next iteration has for a flag.
+void LoopGuard::setFlag(scf::ForOp loop, Value flag) {
+  Operation *yield = loop.getBody()->getTerminator();
+  yield->setOperand(yield->getNumOperands() - 1, flag);
 }
 
 /// The step goes before the first product; what it reads goes before that.
@@ -352,8 +386,7 @@ void LoopGuard::finish() {
       return !choice->isProperAncestor(use.getOwner());
     });
   }
-  Operation *yield = loop.getBody()->getTerminator();
-  yield->insertOperands(yield->getNumOperands(), choice.getResults().back());
+  setFlag(loop, choice.getResults().back());
 }
 
 void LoopGuard::run() {

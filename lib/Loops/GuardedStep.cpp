@@ -50,7 +50,8 @@ static tile::RefOp getReference(Value value) {
 
 /// Follows the old maximum to the exponentials of its difference to the new
 /// reference.
-LogicalResult GuardedStep::followRescaling(GuardedReference &reference) {
+LogicalResult GuardedStep::followRescaling(GuardedReference &reference,
+                                           ValueSet &seen) {
   RunningMaximum &maximum = reference.maximum;
   auto isDifference = [&](Operation *op, Value old) {
     auto difference = dyn_cast<arith::SubFOp>(op);
@@ -91,29 +92,40 @@ LogicalResult GuardedStep::followRescaling(GuardedReference &reference) {
     if (!isa<tile::RefOp>(user) && user != loop.getBody()->getTerminator())
       return fail("the maximum itself is used, not only as reference");
   if (llvm::count(loop.getYieldedValues(), maximum.next.getResult()) != 1 ||
-      !isOnlyReference(maximum.result()))
+      !isOnlyReference(maximum.result(), seen))
     return fail("the maximum itself is used, not only as reference");
   if (!reference.rescale)
     return fail("nothing is rescaled by the running maximum");
   return success();
 }
 
-/// Whether a loop's result, a maximum, serves only as reference after it.
-bool GuardedStep::isOnlyReference(Value result) {
-  return llvm::all_of(result.getUses(), [&](OpOperand &use) {
-    if (isa<tile::RefOp>(use.getOwner()))
+/// Whether a maximum serves only as reference behind its loop: in later ones,
+/// and in those around it, which start it again with what it left.
+bool GuardedStep::isOnlyReference(Value maximum, ValueSet &seen) {
+  if (!seen.insert(maximum).second)
+    return true;
+  return llvm::all_of(maximum.getUses(), [&](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (isa<tile::RefOp>(user))
       return true;
-    auto next = dyn_cast<scf::ForOp>(use.getOwner());
+    if (auto around = dyn_cast<scf::ForOp>(user->getParentOp());
+        around && isa<scf::YieldOp>(user)) {
+      unsigned index = use.getOperandNumber();
+      return isOnlyReference(around.getResult(index), seen) &&
+             isOnlyReference(around.getRegionIterArg(index), seen);
+    }
+    auto next = dyn_cast<scf::ForOp>(user);
     if (!next || use.getOperandNumber() < next.getNumControlOperands())
       return false;
-    auto maximum = matchMaximum(next, use.getOperandNumber() -
-                                          next.getNumControlOperands());
-    if (!maximum)
-      return false;
+    unsigned index = use.getOperandNumber() - next.getNumControlOperands();
+    auto running = matchMaximum(next, index);
+    if (!running) // one that passes it on to those in it
+      return !next.getBody()->getOps<scf::ForOp>().empty() &&
+             isOnlyReference(next.getRegionIterArg(index), seen);
     GuardedStep step;
     step.loop = next;
-    GuardedReference reference{*maximum, {}, {}};
-    return succeeded(step.followRescaling(reference));
+    GuardedReference reference{*running, {}, {}};
+    return succeeded(step.followRescaling(reference, seen));
   });
 }
 
@@ -240,9 +252,12 @@ LogicalResult GuardedStep::analyze(scf::ForOp forOp) {
       return fail("the maximum itself is used, not only as reference");
     return failure();
   }
-  for (GuardedReference &reference : references)
-    if (failed(followRescaling(reference)) || failed(findTileSum(reference)))
+  for (GuardedReference &reference : references) {
+    llvm::SmallPtrSet<Value, 8> seen;
+    if (failed(followRescaling(reference, seen)) ||
+        failed(findTileSum(reference)))
       return failure();
+  }
   if (failed(split()))
     return failure();
   return measurePowers();

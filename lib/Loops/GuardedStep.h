@@ -70,9 +70,12 @@ private:
     reason = why.str();
     return mlir::failure();
   }
-  mlir::LogicalResult followRescaling(GuardedReference &reference);
+  using ValueSet = llvm::SmallPtrSetImpl<mlir::Value>;
+
+  mlir::LogicalResult followRescaling(GuardedReference &reference,
+                                      ValueSet &seen);
   mlir::LogicalResult findTileSum(GuardedReference &reference);
-  bool isOnlyReference(mlir::Value result);
+  bool isOnlyReference(mlir::Value maximum, ValueSet &seen);
   mlir::LogicalResult split();
   mlir::LogicalResult measurePowers();
 

@@ -10,7 +10,7 @@
 // such a sum look at the parts. Expects:
 // warp.kernel as tile-to-warp leaves it. Leaves: no exchange between lanes for
 // such sums in the loop. Does not handle: sums that the loop itself uses
-// otherwise, inits other than 0 and such a sum of the loop before.
+// otherwise, inits that differ between lanes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,6 +21,7 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/SetVector.h"
+#include <cmath>
 
 namespace attentile {
 #define GEN_PASS_DEF_WARPDEFERSUMS
@@ -51,10 +52,11 @@ public:
   /// Replaces the sums by their parts; the loop's result is then a part.
   void rewrite();
   ArrayRef<int64_t> getMasks() const { return masks; }
+  /// Whether all lanes that are added have the same value.
+  bool isInvariant(Value value);
 
 private:
   bool isLinear(Value value);
-  bool isInvariant(Value value);
 
   scf::ForOp loop;
   Value carried, next;
@@ -214,20 +216,35 @@ void compareParts(arith::CmpFOp compare) {
       arith::ConstantOp::create(builder, compare.getLoc(), attr));
 }
 
+/// What each lane takes of a value that all of them have: exact, as lanes are a
+/// power of two.
+Value makeShare(OpBuilder &builder, Value value, size_t masks) {
+  Type type = value.getType();
+  TypedAttr share = builder.getFloatAttr(getElementTypeOrSelf(type),
+                                         std::ldexp(1.0, -int(masks)));
+  if (auto vector = dyn_cast<VectorType>(type))
+    share = SplatElementsAttr::get(vector, Attribute(share));
+  Location loc = value.getLoc();
+  return arith::MulFOp::create(builder, loc, value,
+                               arith::ConstantOp::create(builder, loc, share));
+}
+
 void deferSums(scf::ForOp loop) {
   for (unsigned number = 0; number < loop.getNumResults(); ++number) {
     OpOperand &init = loop.getInitsMutable()[number];
-    std::optional<LaneSum> before = matchLaneSum(init.get());
-    if (!before && !isZero(init.get()))
-      continue;
     Recurrence recurrence(loop, number);
-    if (!recurrence.match() ||
-        (before && ArrayRef(before->masks) != recurrence.getMasks()))
+    if (!recurrence.match())
+      continue;
+    std::optional<LaneSum> before = matchLaneSum(init.get());
+    bool goesOn = before && ArrayRef(before->masks) == recurrence.getMasks();
+    if (!goesOn && !recurrence.isInvariant(init.get()))
       continue;
     recurrence.rewrite();
-    if (before)
+    OpBuilder builder(loop);
+    if (goesOn)
       init.set(before->part);
-    OpBuilder builder(loop->getContext());
+    else if (!isZero(init.get()))
+      init.set(makeShare(builder, init.get(), recurrence.getMasks().size()));
     builder.setInsertionPointAfter(loop);
     Value result = loop.getResult(number);
     SmallVector<OpOperand *> uses;

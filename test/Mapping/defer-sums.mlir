@@ -125,4 +125,45 @@ tile.program @p sizes(%N) ins(%X: f32[N]) outs(%Y: f32[N]) {
     %f = arith.uitofp %both : i1 to f32
     warp.store %f, %Y[%lane] : f32, tensor<?xf32>
   }
+  // What a loop around carries is shared out among the four lanes, each of which has it, and put together behind the
+  // inner loop.
+  // CHECK-LABEL: warp.kernel @nested
+  // CHECK: scf.for {{.*}} iter_args(%[[L:[a-z0-9]*]] = %{{.*}})
+  // CHECK: %[[QUARTER:.*]] = arith.constant 2.500000e-01 : f32
+  // CHECK: %[[SHARE:.*]] = arith.mulf %[[L]], %[[QUARTER]]
+  // CHECK: %[[PART:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %[[SHARE]])
+  // CHECK-NOT: warp.shuffle_xor
+  // CHECK: }
+  // CHECK: warp.shuffle_xor %[[PART]], 1
+  // CHECK: warp.shuffle_xor
+  // CHECK: scf.yield
+  // What differs between lanes is not: nothing moves.
+  // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[OWN:.*]])
+  // CHECK: warp.shuffle_xor
+  // CHECK: scf.yield
+  warp.kernel @nested grid() warps(1) {
+    %lane = warp.lane_id : index
+    %r = scf.for %y = %c0 to %c64 step %c64 iter_args(%l = %zero) -> (f32) {
+      %q = scf.for %n = %c0 to %c64 step %c64 iter_args(%k = %l) -> (f32) {
+        %t = warp.load %X[%lane] : tensor<?xf32> -> f32
+        %t1 = warp.shuffle_xor %t, 1 : f32
+        %t2 = arith.addf %t, %t1 : f32
+        %t3 = warp.shuffle_xor %t2, 2 : f32
+        %t4 = arith.addf %t2, %t3 : f32
+        %z = arith.addf %k, %t4 : f32
+        scf.yield %z : f32
+      }
+      scf.yield %q : f32
+    }
+    warp.store %r, %Y[%lane] : f32, tensor<?xf32>
+    %own = warp.load %X[%lane] : tensor<?xf32> -> f32
+    %p = scf.for %n = %c0 to %c64 step %c64 iter_args(%k = %own) -> (f32) {
+      %t = warp.load %X[%lane] : tensor<?xf32> -> f32
+      %t1 = warp.shuffle_xor %t, 1 : f32
+      %t2 = arith.addf %t, %t1 : f32
+      %z = arith.addf %k, %t2 : f32
+      scf.yield %z : f32
+    }
+    warp.store %p, %Y[%lane] : f32, tensor<?xf32>
+  }
 }

@@ -98,6 +98,7 @@ TEST(GuardSoftmax, guardsWhereReferencesAreOnlyThat) {
                               {"two softmaxes", 1},
                               {"sums over one p", 1},
                               {"power", 1},
+                              {"two axes", 1},
                               {"sigmoid of s", 0},
                               {"linear", 0},
                               {"max beside", 0}}) {
@@ -213,6 +214,23 @@ TEST_F(ScoresTest, countFastBlocks) {
       15, &steep);
   EXPECT_EQ(steep.fast, 0);
   EXPECT_EQ(steep.tried, 3); // once, then no more
+}
+
+/// Over two axes a row of keys goes on with what the one before it has found.
+TEST(GuardSoftmax, loopsAroundCarryTheFlag) {
+  TileFile file = TileFile::fromSource(
+      "kernel f(X: f32[B, M, K, N], V: f32[B, K, N, D]) -> (O: f32[B, M, D])\n"
+      "{\n  O[b, m, d] = sum[k, n](softmax[k, n](X[b, m, k, n]) * V[b, k, n, "
+      "d]);\n}\n");
+  ASSERT_TRUE(file.run(guarded()));
+  ASSERT_EQ(guardsOf(file.program()), 1);
+  Values values =
+      file.draw({{"B", 1}, {"M", 40}, {"K", 5}, {"N", 16}}, /*seed=*/3);
+  BlockCounts counts;
+  ASSERT_TRUE(interpret(file.program(), values, &counts));
+  // Three tiles of rows, five rows of keys, two blocks each.
+  EXPECT_EQ(counts.guarded, 3 * 5 * 2);
+  EXPECT_EQ(counts.fast, 3 * (5 * 2 - 1)); // all but the first of each tile
 }
 
 /// A calm that does not ask for references.
