@@ -270,7 +270,7 @@ private:
       return;
     for (BlockArgument index : llvm::reverse(statement.left))
       if (tiles && rest.test(axes.numberOf(index))) {
-        place(index);
+        place(index, /*beside=*/tiles > 1);
         --tiles;
       }
   }
@@ -292,20 +292,21 @@ private:
       unsigned number = axes.numberOf(index);
       for (int side : {0, 1})
         if (open[side] && rest.test(number) && sides[side].test(number)) {
-          place(index);
+          place(index, /*beside=*/both);
           open[side] = false;
           open[1 - side] &= both;
         }
     }
   }
 
-  /// Beside another tile axis a small constant one stands whole.
-  void place(BlockArgument index) {
+  /// With `beside`, where another tile axis may follow, a small constant one
+  /// stands whole.
+  void place(BlockArgument index, bool beside) {
     unsigned number = axes.numberOf(index);
     rest.reset(number);
     std::optional<int64_t> extent = getConstantExtent(kernel, index);
-    bool isLastOfMany = extent && *extent <= maxWholeExtent && rest.any() &&
-                        index == statement.left.back();
+    bool isLastOfMany = beside && extent && *extent <= maxWholeExtent &&
+                        rest.any() && index == statement.left.back();
     (isLastOfMany ? whole : tile).set(number);
   }
 
