@@ -298,6 +298,8 @@ private:
                      const Scope &scope);
 
   //===--- SemaHeadSizes.cpp ----------------------------------------------===//
+  /// With these known, head sizes in sums over their axes need not be.
+  std::vector<std::string> sizesAroundSums;
   void findHeadSizes();
   void markHead(const SizeExpr &extent);
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Sema.h"
+#include "llvm/ADT/StringExtras.h"
 #include <cmath>
 
 using namespace attentile;
@@ -171,12 +172,15 @@ void Sema::checkAllKnown() {
   for (const CheckedSize &size : kernel.sizes) {
     if (size.bound)
       continue;
-    if (size.isHead)
+    if (size.isHead) {
       // [L1.23]
-      error(size.range,
-            "head size '" + size.name + "' must be known to compile")
-          .note("bind it: --bind " + size.name + "=64");
-    else if (!size.standsAlone)
+      Diagnostic &e = error(size.range, "head size '" + size.name +
+                                            "' must be known to compile");
+      e.note("bind it: --bind " + size.name + "=64");
+      if (!sizesAroundSums.empty())
+        e.note("or bind " + llvm::join(sizesAroundSums, ", ") +
+               ": sums in sums over known sizes may be of any length");
+    } else if (!size.standsAlone)
       // [L1.3]
       error(size.range, "size '" + size.name +
                             "' stands nowhere alone, so that no tensor gives "

@@ -9,7 +9,10 @@
 //
 //   - an axis over which some reduction stands inside a reduction over another
 //     axis (d of the scores), if no reduction over it has one over another axis
-//     in its body, and none that stands inside nothing has any;
+//     in its body, and none that stands inside nothing has any; but not one of
+//     unknown size that stands in sums alone over axes of known sizes (n of
+//     sum[d](q * sum[n](k * v)) with D bound) in a kernel without loops over
+//     tiles: it is a loop;
 //   - an axis of an output that no score has (e). A score is a reduction over
 //     an axis of the first kind in the body of another reduction.
 //
@@ -31,10 +34,11 @@ void Sema::markHead(const SizeExpr &extent) {
   }
 }
 
-/// The union of the axes that reductions above a node run over, from the
-/// statement's value down. Users come after their operands in `nodes`.
+/// The union of the axes that reductions above a node run over, sums or others,
+/// from the statement's value down. Users come after their operands in `nodes`.
 static std::vector<AxisSet> enclosing(const TypedExpr *value,
-                                      std::vector<bool> &isLive) {
+                                      std::vector<bool> &isLive,
+                                      bool withSums = true) {
   std::vector<AxisSet> above(value->order + 1, 0);
   llvm::SmallVector<const TypedExpr *> open = {value};
   isLive.assign(value->order + 1, false);
@@ -51,7 +55,8 @@ static std::vector<AxisSet> enclosing(const TypedExpr *value,
   for (size_t i = byOrder.size(); i-- > 0;) {
     if (!byOrder[i])
       continue;
-    AxisSet passed = above[i] | byOrder[i]->bound;
+    bool counts = withSums || byOrder[i]->op != TypedExpr::Sum;
+    AxisSet passed = above[i] | (counts ? byOrder[i]->bound : AxisSet(0));
     for (const TypedExpr *operand : byOrder[i]->operands)
       above[operand->order] |= passed;
   }
@@ -60,22 +65,36 @@ static std::vector<AxisSet> enclosing(const TypedExpr *value,
 
 void Sema::findHeadSizes() {
   // Which axes are whole in every statement.
-  AxisSet inside = 0, notWhole = 0;
+  AxisSet inside = 0, notWhole = 0, known = 0, needsSize = 0;
+  AxisSet inSums = 0, aroundSums = 0; // of unknown sizes, in and around sums
+  for (auto [i, index] : llvm::enumerate(kernel.indices))
+    if (kernel.evaluate(*index.extent))
+      known |= AxisSet(1) << i;
   std::vector<bool> isLive;
   for (const CheckedStatement &statement : kernel.body) {
     if (statement.kind != CheckedStatement::Output)
       continue;
-    std::vector<AxisSet> above = enclosing(statement.value, isLive);
+    std::vector<AxisSet> above = enclosing(statement.value, isLive),
+                         others = enclosing(statement.value, isLive,
+                                            /*withSums=*/false);
     for (size_t i = 0; i < isLive.size(); ++i) {
       if (!isLive[i])
         continue;
-      if (nodes[i]->op == TypedExpr::Loop)
+      if (nodes[i]->op == TypedExpr::Loop) {
         notWhole |= nodes[i]->bound;
+        needsSize = ~AxisSet(0);
+      }
       if (!nodes[i]->isReduction())
         continue;
       AxisSet bound = nodes[i]->bound;
       AxisSet inBody = nodes[i]->operands[0]->reduced;
       bool isInside = above[i] & ~bound;
+      if (others[i] & ~bound) {
+        needsSize |= bound;
+      } else if (AxisSet around = above[i] & ~known & ~bound) {
+        inSums |= bound & ~known;
+        aroundSums |= around;
+      }
       if (isInside)
         inside |= bound;
       else if (inBody)
@@ -84,7 +103,12 @@ void Sema::findHeadSizes() {
         notWhole |= llvm::has_single_bit(inBody) ? bound & ~inBody : bound;
     }
   }
-  AxisSet summed = inside & ~notWhole, whole = summed;
+  AxisSet summed = inside & ~notWhole & (known | needsSize | inSums),
+          whole = summed;
+  if (summed & inSums & ~needsSize)
+    for (auto [i, index] : llvm::enumerate(kernel.indices))
+      if ((aroundSums & ~summed) >> i & 1)
+        sizesAroundSums.push_back(kernel.text(*index.extent));
 
   for (const CheckedStatement &statement : kernel.body) {
     if (statement.kind != CheckedStatement::Output)

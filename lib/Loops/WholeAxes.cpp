@@ -75,6 +75,25 @@ struct Nesting {
     return false;
   }
 
+  /// Whether the reductions over `axis` that stand inside another, over another
+  /// axis, stand in sums alone, over axes of `known` extent: an axis of any
+  /// length can then be a loop, whose sums go through workspace (the state of
+  /// linear attention).
+  bool isLoopOfState(unsigned axis, const attn::Axes &known) const {
+    if (loopAxes.any())
+      return false;
+    for (unsigned i = 0; i < reductions.size(); ++i)
+      for (unsigned outer = 0; outer < reductions.size(); ++outer) {
+        bool isOther = bound[i].test(axis) && within[outer].test(i) &&
+                       bound[outer].test(bound[i]);
+        attn::ReduceOp sum = reductions[outer];
+        if (isOther && (sum.getKind() != attn::ReduceKind::Sum ||
+                        bound[outer].test(known)))
+          return false;
+      }
+    return true;
+  }
+
   /// Whether `axis` is summed inside scores and nothing else.
   bool isInnermost(unsigned axis) const {
     bool inside = false;
@@ -106,16 +125,17 @@ struct Nesting {
 FailureOr<attn::Axes> findWholeAxes(attn::KernelOp kernel,
                                     attn::AxesAnalysis &axes) {
   Nesting nesting(kernel, axes);
-  attn::Axes whole(kernel.getIndexNames().size());
+  attn::Axes whole(kernel.getIndexNames().size()), known = whole;
+  for (auto [number, index] : llvm::enumerate(kernel.getIndexArgs()))
+    if (getConstantExtent(kernel, index))
+      known.set(number);
   for (auto [number, index] : llvm::enumerate(kernel.getIndexArgs())) {
     if (!nesting.isInnermost(number))
       continue;
     std::optional<int64_t> extent = getConstantExtent(kernel, index);
-    if (extent && *extent <= maxWholeExtent) {
+    if (extent && *extent <= maxWholeExtent)
       whole.set(number);
-      continue;
-    }
-    if (extent)
+    if (extent || nesting.isLoopOfState(number, known))
       continue;
     for (auto [i, reduction] : llvm::enumerate(nesting.reductions))
       if (reduction.getProduct() && nesting.isInsideAnother(i) &&

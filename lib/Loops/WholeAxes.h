@@ -27,8 +27,9 @@ std::optional<int64_t> getConstantExtent(attn::KernelOp kernel,
 /// where the same kernel sums squares over d by themselves, or normalises the
 /// queries over d.)
 ///
-/// The extent must be a small constant. Where it is not, a sum that is a matrix
-/// product is an error (a head size must be known); other axes are loops.
+/// The extent must be a small constant. Where it is not known, a sum that is a
+/// matrix product is an error (a head size must be known), unless what it
+/// stands in are sums over axes of known extent; other axes are loops.
 llvm::FailureOr<attn::Axes> findWholeAxes(attn::KernelOp kernel,
                                           attn::AxesAnalysis &axes);
 

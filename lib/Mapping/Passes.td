@@ -224,7 +224,9 @@ def WarpDeferSums : Pass<"warp-defer-sums"> {
     ```
 
     That the factor is the same in the lanes is shown, not assumed: it follows
-    from values that were combined over the same lanes.
+    from values that were combined over the same lanes. What the loop starts
+    with, if the lanes have it in common (what a loop around it carries), is
+    shared out among them before and put together after.
   }];
   let dependentDialects = ["::attentile::warp::WarpDialect", "::mlir::arith::ArithDialect"];
 }

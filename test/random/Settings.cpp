@@ -176,7 +176,7 @@ void Generator::chooseRuns() {
 /// Some sizes and scalars are constants of the code.
 void Generator::bindSome() {
   double often = pick<double>({0, 0, 0.2, 0.5});
-  for (const char *size : {"B", "M", "N", "S"})
+  for (const char *size : {"B", "M", "N", "S", "D"})
     // (An integer maximum over nothing is an error where that is known.)
     if (chance(often) && program.runs[0].sizes[size] > 0) {
       for (RunShape &run : program.runs)

@@ -399,7 +399,7 @@ void Generator::columnOutput() {
 }
 
 void Generator::writeOutput() {
-  switch (weighted({8, 4, 2.2, 0.8, 0.5, 0.5, 0.4})) {
+  switch (weighted({8, 4, 2.2, 0.8, 0.5, 0.5, 0.4, 0.5})) {
   case 0:
     return output("O", outer | axisM | axisE, floatType(), weightedSum());
   case 1:
@@ -428,6 +428,17 @@ void Generator::writeOutput() {
                   f("sum[n]($)",
                     {read(Type::Float, "W", "T", outer | axisN | axisE)}, 0,
                     axisN));
+  case 7: { // linear attention, by its state
+    ExprRef k = readKeySide("K", axisD);
+    if (chance(0.5))
+      k = f("max($, 0.0)", {k});
+    ExprRef state = f("sum[n]($ * $)", {k, valueRead()}, 0, axisN);
+    return output("O", outer | axisM | axisE, floatType(),
+                  f("sum[d]($ * $)",
+                    {read(Type::Float, "Q", "T", outer | axisM | axisD),
+                     chance(0.5) ? let("state", state) : state},
+                    0, axisD));
+  }
   default: { // attention to what attention gave
     ExprRef o = let("o", weightedSum());
     ExprRef t = f("sum[e]($ * $)", {o, readKeySide("U", axisE)}, 0, axisE);

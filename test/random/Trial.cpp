@@ -158,7 +158,12 @@ struct Source {
 std::string bindingsOf(Source &source, const Program &program) {
   CheckOptions options;
   options.mode = CheckMode::Syntax;
-  auto kernel = check(source.tree, Bindings(), options, source.diagnostics);
+  // What is a head size depends on what else is known.
+  Bindings known;
+  for (auto &[name, value] : program.bound)
+    if (program.runs[0].sizes.contains(name))
+      known.set(name, BoundValue::ofInt(std::stoll(value)));
+  auto kernel = check(source.tree, known, options, source.diagnostics);
   if (!kernel)
     return "";
   std::string text;
