@@ -9,10 +9,11 @@
 //
 //   - an axis over which some reduction stands inside a reduction over another
 //     axis (d of the scores), if no reduction over it has one over another axis
-//     in its body, and none that stands inside nothing has any; but not one of
-//     unknown size that stands in sums alone over axes of known sizes (n of
-//     sum[d](q * sum[n](k * v)) with D bound) in a kernel without loops over
-//     tiles: it is a loop;
+//     in its body, and none that stands inside nothing has any;
+//   - but no axis whose reductions stand in sums alone over axes of known sizes
+//     (n of O[m, e] = sum[d](q * sum[n](k * v)) with D bound) where its own
+//     size is unknown or that of an output's axis that they lack, in a kernel
+//     without loops over tiles;
 //   - an axis of an output that no score has (e). A score is a reduction over
 //     an axis of the first kind in the body of another reduction.
 //
@@ -63,10 +64,18 @@ static std::vector<AxisSet> enclosing(const TypedExpr *value,
   return above;
 }
 
+static AxisSet leftOf(const CheckedStatement &statement) {
+  AxisSet left = 0;
+  for (unsigned id : statement.index)
+    left |= AxisSet(1) << id;
+  return left;
+}
+
 void Sema::findHeadSizes() {
   // Which axes are whole in every statement.
-  AxisSet inside = 0, notWhole = 0, known = 0, needsSize = 0;
-  AxisSet inSums = 0, aroundSums = 0; // of unknown sizes, in and around sums
+  AxisSet inside = 0, notWhole = 0, known = 0;
+  AxisSet notLoop = 0;                // may not be loops instead
+  AxisSet inSums = 0, aroundSums = 0; // might, if those around were known
   for (auto [i, index] : llvm::enumerate(kernel.indices))
     if (kernel.evaluate(*index.extent))
       known |= AxisSet(1) << i;
@@ -77,35 +86,37 @@ void Sema::findHeadSizes() {
     std::vector<AxisSet> above = enclosing(statement.value, isLive),
                          others = enclosing(statement.value, isLive,
                                             /*withSums=*/false);
+    AxisSet left = leftOf(statement);
     for (size_t i = 0; i < isLive.size(); ++i) {
       if (!isLive[i])
         continue;
       if (nodes[i]->op == TypedExpr::Loop) {
         notWhole |= nodes[i]->bound;
-        needsSize = ~AxisSet(0);
+        notLoop = ~AxisSet(0);
       }
       if (!nodes[i]->isReduction())
         continue;
       AxisSet bound = nodes[i]->bound;
       AxisSet inBody = nodes[i]->operands[0]->reduced;
-      bool isInside = above[i] & ~bound;
-      if (others[i] & ~bound) {
-        needsSize |= bound;
-      } else if (AxisSet around = above[i] & ~known & ~bound) {
-        inSums |= bound & ~known;
-        aroundSums |= around;
-      }
-      if (isInside)
+      AxisSet around = above[i] & ~bound;
+      AxisSet lacked = left & ~nodes[i]->axes;
+      if (around) {
         inside |= bound;
-      else if (inBody)
+        if ((others[i] & ~bound) || !((bound | lacked) & ~known)) {
+          notLoop |= bound;
+        } else if (around & ~known) {
+          inSums |= bound;
+          aroundSums |= around & ~known;
+        }
+      } else if (inBody) {
         notWhole |= bound;
+      }
       if (inBody)
         notWhole |= llvm::has_single_bit(inBody) ? bound & ~inBody : bound;
     }
   }
-  AxisSet summed = inside & ~notWhole & (known | needsSize | inSums),
-          whole = summed;
-  if (summed & inSums & ~needsSize)
+  AxisSet summed = inside & ~notWhole & (notLoop | inSums), whole = summed;
+  if (summed & inSums & ~notLoop)
     for (auto [i, index] : llvm::enumerate(kernel.indices))
       if ((aroundSums & ~summed) >> i & 1)
         sizesAroundSums.push_back(kernel.text(*index.extent));
@@ -114,9 +125,7 @@ void Sema::findHeadSizes() {
     if (statement.kind != CheckedStatement::Output)
       continue;
     std::vector<AxisSet> above = enclosing(statement.value, isLive);
-    AxisSet left = 0;
-    for (unsigned id : statement.index)
-      left |= AxisSet(1) << id;
+    AxisSet left = leftOf(statement);
     AxisSet scores = 0, maxima = 0;
     bool hasScores = false, hasMaxima = false;
     for (size_t i = 0; i < isLive.size(); ++i) {

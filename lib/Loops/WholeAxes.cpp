@@ -25,11 +25,12 @@ namespace {
 /// Which reductions of a kernel stand in the bodies of which.
 struct Nesting {
   explicit Nesting(attn::KernelOp kernel, attn::AxesAnalysis &axes)
-      : loopAxes(axes.setOf({})) {
+      : axes(axes), loopAxes(axes.setOf({})) {
     kernel.walk([&](attn::ReduceOp op) {
       numbers[op] = reductions.size();
       reductions.push_back(op);
       bound.push_back(axes.setOf(op.getAxes()));
+      lacked.push_back(axes.setOf({}));
     });
     within.resize(reductions.size());
     llvm::DenseMap<Value, llvm::SmallBitVector> reached;
@@ -63,6 +64,11 @@ struct Nesting {
       within[number] = own;
       own.set(number);
     }
+    if (auto write = dyn_cast<attn::WriteOp>(op))
+      for (unsigned i : own.set_bits()) {
+        attn::Axes left = axes.ofAny(write.getIndices());
+        lacked[i] |= left.reset(axes.of(reductions[i]));
+      }
     for (Value result : op->getResults())
       reached[result] = own;
   }
@@ -76,21 +82,32 @@ struct Nesting {
   }
 
   /// Whether the reductions over `axis` that stand inside another, over another
-  /// axis, stand in sums alone, over axes of `known` extent: an axis of any
-  /// length can then be a loop, whose sums go through workspace (the state of
-  /// linear attention).
-  bool isLoopOfState(unsigned axis, const attn::Axes &known) const {
+  /// axis, may be loops of their own, through workspace: the state of linear
+  /// attention, `n` of `sum[d](q[m, d] * sum[n](k[n, d] * v[n, e]))`. They
+  /// stand in sums alone, over axes of known size, and either are of unknown
+  /// size themselves or lack an axis of what is written that is of unknown
+  /// size: it would have to be a head size. Where it is long they are better
+  /// done once.
+  bool isLoopOfState(unsigned axis, const attn::Axes &known,
+                     const attn::Axes &small) const {
     if (loopAxes.any())
       return false;
-    for (unsigned i = 0; i < reductions.size(); ++i)
+    for (unsigned i = 0; i < reductions.size(); ++i) {
+      if (!bound[i].test(axis) || !isInsideAnother(i))
+        continue;
+      bool isAmongSmall = true;
       for (unsigned outer = 0; outer < reductions.size(); ++outer) {
-        bool isOther = bound[i].test(axis) && within[outer].test(i) &&
-                       bound[outer].test(bound[i]);
         attn::ReduceOp sum = reductions[outer];
-        if (isOther && (sum.getKind() != attn::ReduceKind::Sum ||
-                        bound[outer].test(known)))
+        if (!within[outer].test(i) || !bound[outer].test(bound[i]))
+          continue;
+        if (sum.getKind() != attn::ReduceKind::Sum || bound[outer].test(known))
           return false;
+        isAmongSmall &= !bound[outer].test(small);
       }
+      if (known.test(axis) && !lacked[i].test(known) &&
+          !(isAmongSmall && lacked[i].test(small)))
+        return false;
+    }
     return true;
   }
 
@@ -113,10 +130,12 @@ struct Nesting {
     return inside;
   }
 
+  attn::AxesAnalysis &axes;
   SmallVector<attn::ReduceOp> reductions;
   llvm::DenseMap<Operation *, unsigned> numbers;
   attn::Axes loopAxes; // of loops over tiles
   SmallVector<attn::Axes> bound;
+  SmallVector<attn::Axes> lacked; // of what is written that has each in it
   SmallVector<llvm::SmallBitVector> within; // the reductions in each one's body
 };
 
@@ -125,17 +144,20 @@ struct Nesting {
 FailureOr<attn::Axes> findWholeAxes(attn::KernelOp kernel,
                                     attn::AxesAnalysis &axes) {
   Nesting nesting(kernel, axes);
-  attn::Axes whole(kernel.getIndexNames().size()), known = whole;
+  attn::Axes whole = axes.setOf({}), known = whole, small = whole;
   for (auto [number, index] : llvm::enumerate(kernel.getIndexArgs()))
-    if (getConstantExtent(kernel, index))
+    if (std::optional<int64_t> extent = getConstantExtent(kernel, index)) {
       known.set(number);
+      if (*extent <= maxWholeExtent)
+        small.set(number);
+    }
   for (auto [number, index] : llvm::enumerate(kernel.getIndexArgs())) {
-    if (!nesting.isInnermost(number))
+    if (!nesting.isInnermost(number) ||
+        nesting.isLoopOfState(number, known, small))
       continue;
-    std::optional<int64_t> extent = getConstantExtent(kernel, index);
-    if (extent && *extent <= maxWholeExtent)
+    if (small.test(number))
       whole.set(number);
-    if (extent || nesting.isLoopOfState(number, known))
+    if (known.test(number))
       continue;
     for (auto [i, reduction] : llvm::enumerate(nesting.reductions))
       if (reduction.getProduct() && nesting.isInsideAnother(i) &&

@@ -28,8 +28,9 @@ std::optional<int64_t> getConstantExtent(attn::KernelOp kernel,
 /// queries over d.)
 ///
 /// The extent must be a small constant. Where it is not known, a sum that is a
-/// matrix product is an error (a head size must be known), unless what it
-/// stands in are sums over axes of known extent; other axes are loops.
+/// matrix product is an error (a head size must be known); other axes are
+/// loops. So are axes of sums that many rows share, in sums over axes of known
+/// extent: the state of linear attention.
 llvm::FailureOr<attn::Axes> findWholeAxes(attn::KernelOp kernel,
                                           attn::AxesAnalysis &axes);
 
