@@ -75,6 +75,11 @@ mlir::RankedTensorType getTileType(mlir::Type element,
 /// made of the list's entry; null if none is.
 mlir::Value getBlockStart(mlir::scf::ForOp loop);
 
+/// Whether other loops stand in the loop's body: of several axes that a
+/// reduction is over one is visited in blocks, the others index by index around
+/// it.
+bool isAround(mlir::scf::ForOp loop);
+
 /// The loop over whose blocks the indices run, or null.
 mlir::scf::ForOp getBlockLoop(IndexOp index);
 

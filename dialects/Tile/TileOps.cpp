@@ -282,6 +282,10 @@ Value getBlockStart(scf::ForOp loop) {
   return {};
 }
 
+bool isAround(scf::ForOp loop) {
+  return !loop.getBody()->getOps<scf::ForOp>().empty();
+}
+
 scf::ForOp getBlockLoop(IndexOp index) {
   Value base = index.getBase();
   auto argument = dyn_cast<BlockArgument>(base);

@@ -17,7 +17,9 @@ std::optional<int64_t> Counter::extentOfLoop(scf::ForOp loop) {
   loop.getBody()->walk([&](tile::LoadOp load) {
     for (auto [dimension, index] : llvm::enumerate(load.getIndices())) {
       auto consecutive = index.getDefiningOp<tile::IndexOp>();
-      if (!consecutive || tile::getBlockLoop(consecutive) != loop)
+      bool isBlock = consecutive && tile::getBlockLoop(consecutive) == loop;
+      bool isIndex = index == loop.getInductionVar() && tile::isAround(loop);
+      if (!isBlock && !isIndex)
         continue;
       extent = extentOf(load.getTensor(), dimension);
       return WalkResult::interrupt();
@@ -189,7 +191,7 @@ llvm::Error Counter::loop(scf::ForOp loop, double times) {
   bool mixed = false, masked = false, counted = false;
   // A loop without results goes over programs or outputs, one around another
   // over single indices: no reduction's blocks.
-  bool isAround = !loop.getBody()->getOps<scf::ForOp>().empty();
+  bool isAround = tile::isAround(loop);
   if (loop->hasAttr("tile.axis") && loop.getNumResults() > 0 && !isAround &&
       !loop->hasAttr("tile.to_list")) {
     auto blocks = loop->getAttrOfType<tile::BlockClassAttr>("tile.blocks");
@@ -208,6 +210,7 @@ llvm::Error Counter::loop(scf::ForOp loop, double times) {
       mapColumns = std::max(mapColumns, all);
     }
   }
+  int64_t totalBefore = figures.totalBlocks;
   // Of a head's tiles one after the other each is a row.
   bool isOverRows = loop->hasAttr("tile.axis") && loop.getNumResults() == 0 &&
                     mapRow && !loop->hasAttr("tile.to_list");
@@ -222,6 +225,11 @@ llvm::Error Counter::loop(scf::ForOp loop, double times) {
     if (llvm::Error error = block(*loop.getBody(), times))
       return error;
   }
+  // A loop around others may leave indices out that masks hide: their blocks
+  // are as many as those of each that it visits.
+  if (isAround && extent && count > 0)
+    figures.totalBlocks +=
+        (figures.totalBlocks - totalBefore) / count * (*extent - count);
   return llvm::Error::success();
 }
 

@@ -120,7 +120,7 @@ bool GuardedStep::isOnlyReference(Value maximum, ValueSet &seen) {
     unsigned index = use.getOperandNumber() - next.getNumControlOperands();
     auto running = matchMaximum(next, index);
     if (!running) // one that passes it on to those in it
-      return !next.getBody()->getOps<scf::ForOp>().empty() &&
+      return tile::isAround(next) &&
              isOnlyReference(next.getRegionIterArg(index), seen);
     GuardedStep step;
     step.loop = next;

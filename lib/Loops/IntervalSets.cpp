@@ -19,6 +19,15 @@ using namespace mlir;
 
 namespace attentile {
 
+/// Whether a value is the index that the loop visits: of a tile's elements, or
+/// of a loop over single indices that itself.
+bool IntervalSets::isIndex(Value value) {
+  if (stripBroadcast(value) != loop.getInductionVar())
+    return isLoopIndex(value, loop);
+  auto step = getIntegerConstant(loop.getStep());
+  return step && step->isOne();
+}
+
 /// Everything, or nothing: always right.
 IntervalSet IntervalSets::getUnknown(Side side) {
   // That a comparison of scores is not known is no missed optimisation.
@@ -130,9 +139,8 @@ IntervalSet IntervalSets::getComparison(arith::CmpIOp compare, bool negated,
   }
   // All n but one: no block is without another, and two pieces would be two
   // loops.
-  bool hasIndex = llvm::any_of(less.terms, [&](const auto &term) {
-    return isLoopIndex(term.first, loop);
-  });
+  bool hasIndex = llvm::any_of(
+      less.terms, [&](const auto &term) { return isIndex(term.first); });
   if (side == Side::Possible && hasIndex)
     return algebra.all();
   return algebra.unite(atMost(less, 1), atMost(greater, 1));
@@ -152,8 +160,7 @@ IntervalSet IntervalSets::getAtMostZero(AffineForm form, Side side) {
       rest.terms.push_back({value, coefficient});
       continue;
     }
-    if (term && term != value &&
-        !(isLoopIndex(term, loop) && isLoopIndex(value, loop)))
+    if (term && term != value && !(isIndex(term) && isIndex(value)))
       return getUnknown(side);
     term = value;
     factor += coefficient;
@@ -197,7 +204,7 @@ static AffineForm asForm(Value value) {
 /// term <= bound, or >=; the term depends on n, the bound is a scalar.
 IntervalSet IntervalSets::getBounded(Value term, bool atMost, Value bound,
                                      Side side) {
-  if (isLoopIndex(term, loop))
+  if (isIndex(term))
     return atMost ? IntervalSet{{{}, bound, {}}} : IntervalSet{{bound, {}, {}}};
   // factor * x <= bound (or >=).
   auto compare = [&](Value x, bool atMost, int64_t factor = 1) {

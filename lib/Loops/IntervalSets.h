@@ -101,6 +101,7 @@ public:
   mlir::Value reduceRows(mlir::Value tile, attn::ReduceKind kind);
 
 private:
+  bool isIndex(mlir::Value value);
   IntervalSet getCondition(mlir::Value condition, bool negated, Side side);
   IntervalSet getComparison(mlir::arith::CmpIOp compare, bool negated,
                             Side side);

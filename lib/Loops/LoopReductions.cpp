@@ -189,7 +189,7 @@ private:
   FailureOr<SmallVector<scf::ForOp>> enterAround(scf::ForOp loop,
                                                  bool isFirst) {
     SmallVector<scf::ForOp> loops{loop};
-    while (!loop.getBody()->getOps<scf::ForOp>().empty()) {
+    while (tile::isAround(loop)) {
       APInt step;
       if (!matchPattern(loop.getStep(), m_ConstantInt(&step)) || !step.isOne())
         return fail(loop, "loops over tiles of several axes nest");

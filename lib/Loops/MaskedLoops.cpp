@@ -94,8 +94,7 @@ SmallVector<RowAxis> getRowsBefore(ArrayRef<RowAxis> rows, scf::ForOp loop) {
 SmallVector<scf::ForOp> getLoops(tile::KernelOp kernel) {
   SmallVector<scf::ForOp> loops;
   kernel->walk([&](scf::ForOp loop) {
-    bool isAround = !loop.getBody()->getOps<scf::ForOp>().empty();
-    if (loop->hasAttr("tile.axis") && !isAround)
+    if (loop->hasAttr("tile.axis") && !tile::isAround(loop))
       loops.push_back(loop);
   });
   return loops;

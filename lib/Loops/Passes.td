@@ -276,6 +276,8 @@ def TileSkipMaskedBlocks : Pass<"tile-skip-masked-blocks"> {
     visited. Two separate intervals (a few leading keys and a window) are two
     such chains, more their hull. What has no closed form and no list
     (tile-list-blocks) is computed everywhere, with the mask; remarks say so.
+    Of a reduction over several axes the loops around, over single indices, go
+    from the first to the last index at which anything may be needed.
 
     Before:
 

@@ -6,14 +6,17 @@
 //===----------------------------------------------------------------------===//
 //
 // Does: loops over the tiles of an axis visit only blocks that some row of the
-// program needs, and evaluate masks only in blocks where some row is masked.
-// Expects: tile.kernel with scf.for from 0, fused or not. Leaves: chained loops
-// with `tile.blocks`, bounds before them, remarks. Does not handle: conditions
-// whose set of indices has no closed form (computed everywhere, with the mask).
+// program needs, and evaluate masks only in blocks where some row is masked;
+// loops around them, over single indices, go from the first needed to the last.
+// Expects:
+// tile.kernel with scf.for from 0, fused or not. Leaves: chained loops with
+// `tile.blocks`, bounds before them, remarks. Does not handle: conditions whose
+// set of indices has no closed form (computed everywhere, with the mask).
 //
 //===----------------------------------------------------------------------===//
 
 #include "BlockRanges.h"
+#include "LoopsAround.h"
 #include "MaskedLoops.h"
 #include "attentile/Loops/Passes.h"
 #include "mlir/IR/Remarks.h"
@@ -52,7 +55,7 @@ public:
   /// `rows`: all of the kernel's; those that come after the loop are not used.
   LoopSkipper(tile::KernelOp kernel, scf::ForOp loop, ArrayRef<RowAxis> rows,
               bool keepMasks)
-      : kernel(kernel), loop(loop), keepMasks(keepMasks),
+      : kernel(kernel), loop(loop), keepMasks(keepMasks), allRows(rows),
         rows(getRowsBefore(rows, loop)), masked(loop) {}
 
   void run();
@@ -70,11 +73,13 @@ private:
     loop->setAttr("tile.blocks",
                   tile::BlockClassAttr::get(loop.getContext(), blocks));
   }
+  void narrowAround();
   void replace(IndexBuilder &index, ArrayRef<BlockRange> ranges);
 
   tile::KernelOp kernel;
   scf::ForOp loop;
   bool keepMasks;
+  ArrayRef<RowAxis> allRows;
   SmallVector<RowAxis> rows;
   MaskedLoop masked;
 };
@@ -90,6 +95,16 @@ void LoopSkipper::replace(IndexBuilder &index, ArrayRef<BlockRange> ranges) {
   }
   loop.replaceAllUsesWith(carried);
   loop.erase();
+}
+
+/// Loops around this one visit the indices where it may need something.
+void LoopSkipper::narrowAround() {
+  for (scf::ForOp around : getLoopsAround(loop))
+    if (narrow(around, masked.getNeeded(), getRowsBefore(allRows, around)))
+      remark::passed(around.getLoc(), getOptions("indices-around"))
+          << remark::add("a loop over {0} visits the indices from the first to "
+                         "the last that masks leave",
+                         around->getAttrOfType<StringAttr>("tile.axis").str());
 }
 
 void LoopSkipper::run() {
@@ -111,6 +126,7 @@ void LoopSkipper::run() {
     return;
   }
 
+  narrowAround();
   OpBuilder builder(loop);
   IndexBuilder index(builder, loop.getLoc());
   IntervalSets sets(index, loop, rows);

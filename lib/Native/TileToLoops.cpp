@@ -241,8 +241,7 @@ Value emitRef(OpBuilder &b, Location loc, Value maximum) {
 /// are no blocks.
 void KernelEmitter::count(scf::ForOp loop) {
   if (!countBlocks || !loop->hasAttr("tile.axis") ||
-      loop->hasAttr("tile.to_list") ||
-      !loop.getBody()->getOps<scf::ForOp>().empty())
+      loop->hasAttr("tile.to_list") || tile::isAround(loop))
     return;
   OpBuilder::InsertionGuard guard(b);
   Value zero = index(0);

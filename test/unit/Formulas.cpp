@@ -114,6 +114,11 @@ const std::vector<Formula> &formulas() {
        "  O[b, m, d] = sum[n, k](softmax[n, k](x) * V[b, k, d]);\n" +
            l + "logsumexp[n, k](x);",
        1},
+      {"two axes, a band of both",
+       "  let x = where(abs(k - m) < 3 && n <= m + k, s + W[b, k], -inf);\n"
+       "  O[b, m, d] = sum[n, k](softmax[n, k](x) * V[b, k, d]);\n" +
+           l + "sum[n, k](where(abs(k - m) < 2, W[b, k] * s, 0.0));",
+       1},
       {"two axes by hand",
        "  let x = exp(s + W[b, k] - max[n, k](s + W[b, k]));\n"
        "  O[b, m, d] = sum[n, k](x * V[b, k, d]);\n" +

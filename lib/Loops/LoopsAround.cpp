@@ -1,0 +1,102 @@
+//===- LoopsAround.cpp - loops over single indices around others ----------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LoopsAround.h"
+#include "BlockRanges.h"
+#include "LoopReductions.h"
+#include "VisibilityFormula.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace attentile {
+
+/// The reduction that adds parts by `op`.
+static std::optional<attn::ReduceKind> getKind(Operation *op) {
+  using Kind = std::optional<attn::ReduceKind>;
+  return llvm::TypeSwitch<Operation *, Kind>(op)
+      .Case<arith::AddFOp, arith::AddIOp>(
+          [](auto) { return attn::ReduceKind::Sum; })
+      .Case<arith::MaximumFOp, arith::MaxSIOp>(
+          [](auto) { return attn::ReduceKind::Max; })
+      .Case<arith::MaxNumFOp>([](auto) { return attn::ReduceKind::Ref; })
+      .Case<arith::MinimumFOp, arith::MinSIOp>(
+          [](auto) { return attn::ReduceKind::Min; })
+      .Case<arith::OrIOp>([](auto) { return attn::ReduceKind::Any; })
+      .Case<arith::AndIOp>([](auto) { return attn::ReduceKind::All; })
+      .Default([](auto) { return std::nullopt; });
+}
+
+/// Whether `combiner` leaves its other operand as it is where this one is
+/// `init`.
+static bool isNeutral(Value init, Operation *combiner) {
+  TypedAttr value;
+  std::optional<attn::ReduceKind> kind = getKind(combiner);
+  return kind && matchPattern(init, m_Constant(&value)) &&
+         value == fusion::neutralElement(*kind, init.getType());
+}
+
+/// Whether `around` carries on what `inner` reduces, or takes it in as a part,
+/// and does nothing else.
+static bool takesIn(scf::ForOp around, scf::ForOp inner) {
+  if (around.getNumResults() == 0 ||
+      around.getNumResults() != inner.getNumResults() ||
+      !isMemoryEffectFree(around) ||
+      !llvm::hasSingleElement(around.getBody()->getOps<scf::ForOp>()))
+    return false;
+  for (auto [carried, next, init, part] :
+       llvm::zip_equal(around.getRegionIterArgs(), around.getYieldedValues(),
+                       inner.getInitArgs(), inner.getResults())) {
+    if (next == part && init == carried)
+      continue;
+    Operation *combiner = next.getDefiningOp();
+    bool takesPart = combiner && combiner->getNumOperands() == 2 &&
+                     llvm::is_contained(combiner->getOperands(), carried) &&
+                     llvm::is_contained(combiner->getOperands(), part) &&
+                     isNeutral(init, combiner);
+    if (!takesPart)
+      return false;
+  }
+  return true;
+}
+
+SmallVector<scf::ForOp> getLoopsAround(scf::ForOp inner) {
+  SmallVector<scf::ForOp> loops;
+  while (auto around = dyn_cast<scf::ForOp>(inner->getParentOp())) {
+    auto first = getIntegerConstant(around.getLowerBound()),
+         step = getIntegerConstant(around.getStep());
+    if (!around->hasAttr("tile.axis") || !first || !first->isZero() || !step ||
+        !step->isOne() || !takesIn(around, inner))
+      break;
+    loops.insert(loops.begin(), around);
+    inner = around;
+  }
+  return loops;
+}
+
+bool narrow(scf::ForOp around, Formula needed, ArrayRef<RowAxis> rows) {
+  OpBuilder builder(around);
+  IndexBuilder index(builder, around.getLoc());
+  IntervalSets sets(index, around, rows);
+  IntervalSet possible = sets.get(needed, Side::Possible);
+  Value from, to;
+  for (const BlockRange &range :
+       getBlockRanges(index, around.getUpperBound(), /*size=*/1, possible,
+                      /*certain=*/{})) {
+    from = from ? index.minimum(from, range.from) : range.from;
+    to = to ? index.maximum(to, range.to) : range.to;
+  }
+  if (!from || (from == around.getLowerBound() && to == around.getUpperBound()))
+    return false;
+  around.setLowerBound(from);
+  around.setUpperBound(to);
+  return true;
+}
+
+} // namespace attentile
