@@ -80,6 +80,9 @@ mlir::Value getBlockStart(mlir::scf::ForOp loop);
 /// it.
 bool isAround(mlir::scf::ForOp loop);
 
+/// Whether the loop visits an axis index by index, not in blocks.
+bool isIndexByIndex(mlir::scf::ForOp loop);
+
 /// The loop over whose blocks the indices run, or null.
 mlir::scf::ForOp getBlockLoop(IndexOp index);
 

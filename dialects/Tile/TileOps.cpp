@@ -286,6 +286,11 @@ bool isAround(scf::ForOp loop) {
   return !loop.getBody()->getOps<scf::ForOp>().empty();
 }
 
+bool isIndexByIndex(scf::ForOp loop) {
+  return getConstantIntValue(loop.getStep()) == 1 &&
+         !loop->hasAttr("tile.from_list");
+}
+
 scf::ForOp getBlockLoop(IndexOp index) {
   Value base = index.getBase();
   auto argument = dyn_cast<BlockArgument>(base);

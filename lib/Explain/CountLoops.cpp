@@ -18,7 +18,8 @@ std::optional<int64_t> Counter::extentOfLoop(scf::ForOp loop) {
     for (auto [dimension, index] : llvm::enumerate(load.getIndices())) {
       auto consecutive = index.getDefiningOp<tile::IndexOp>();
       bool isBlock = consecutive && tile::getBlockLoop(consecutive) == loop;
-      bool isIndex = index == loop.getInductionVar() && tile::isAround(loop);
+      bool isIndex =
+          index == loop.getInductionVar() && tile::isIndexByIndex(loop);
       if (!isBlock && !isIndex)
         continue;
       extent = extentOf(load.getTensor(), dimension);

@@ -39,9 +39,11 @@ static void sortOperands(Formula &a, Formula &b) {
     std::swap(a, b);
 }
 
-/// Whether `a` is one of the operands of `b`, a formula of this kind.
-static bool isOperand(Formula a, Formula b, FormulaNode::Kind kind) {
-  return b->kind == kind && (b->lhs == a || b->rhs == a);
+/// `x` if `b` is `a` and `x`, or `a` or `x` (the kind); else null.
+static Formula getOther(Formula a, Formula b, FormulaNode::Kind kind) {
+  if (b->kind != kind || (b->lhs != a && b->rhs != a))
+    return nullptr;
+  return b->lhs == a ? b->rhs : b->lhs;
 }
 
 Formula Formulas::getAnd(Formula a, Formula b) {
@@ -51,10 +53,14 @@ Formula Formulas::getAnd(Formula a, Formula b) {
     return b;
   if (getNot(a) == b)
     return no;
-  if (isOperand(a, b, FormulaNode::Or) || isOperand(b, a, FormulaNode::And))
+  if (getOther(a, b, FormulaNode::Or) || getOther(b, a, FormulaNode::And))
     return a;
-  if (isOperand(b, a, FormulaNode::Or) || isOperand(a, b, FormulaNode::And))
+  if (getOther(b, a, FormulaNode::Or) || getOther(a, b, FormulaNode::And))
     return b;
+  if (Formula x = getOther(getNot(a), b, FormulaNode::Or))
+    return getAnd(a, x);
+  if (Formula x = getOther(getNot(b), a, FormulaNode::Or))
+    return getAnd(x, b);
   sortOperands(a, b);
   return get(FormulaNode::And, {}, false, a, b);
 }
@@ -66,10 +72,14 @@ Formula Formulas::getOr(Formula a, Formula b) {
     return b;
   if (getNot(a) == b)
     return yes;
-  if (isOperand(a, b, FormulaNode::And) || isOperand(b, a, FormulaNode::Or))
+  if (getOther(a, b, FormulaNode::And) || getOther(b, a, FormulaNode::Or))
     return a;
-  if (isOperand(b, a, FormulaNode::And) || isOperand(a, b, FormulaNode::Or))
+  if (getOther(b, a, FormulaNode::And) || getOther(a, b, FormulaNode::Or))
     return b;
+  if (Formula x = getOther(getNot(a), b, FormulaNode::And))
+    return getOr(a, x);
+  if (Formula x = getOther(getNot(b), a, FormulaNode::And))
+    return getOr(x, b);
   sortOperands(a, b);
   return get(FormulaNode::Or, {}, false, a, b);
 }

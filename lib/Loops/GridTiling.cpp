@@ -7,6 +7,7 @@
 
 #include "GridTiling.h"
 #include "TileEmitter.h"
+#include "WholeAxes.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -219,7 +220,8 @@ private:
     else
       bindAxis(axis, loop.getInductionVar(), inner);
     ValueRange arguments = loop.getRegionIterArgs();
-    bool hasParts = isWalked && over.size() > 1 && !carried.empty();
+    bool hasParts = isWalked && over.size() > 1 && !carried.empty() &&
+                    !(over.size() == 2 && isOneBlock(over[1]));
     auto results = nest(over.drop_front(), hasParts ? carried : arguments,
                         inner, body, merge);
     if (failed(results))
@@ -228,6 +230,13 @@ private:
       results = merge(inner.builder, arguments, *results);
     scf::YieldOp::create(inner.builder, grid.getLoc(), *results);
     return llvm::to_vector_of<Value>(loop.getResults());
+  }
+
+  /// Whether an axis is known to be no longer than its tiles: what a loop over
+  /// it adds up is no sum of its own.
+  bool isOneBlock(BlockArgument axis) {
+    std::optional<int64_t> extent = getConstantExtent(kernel, axis);
+    return extent && *extent <= emitter.sizeOf(axis);
   }
 
   LogicalResult emitLoop(ArrayRef<BlockArgument> over,

@@ -162,7 +162,7 @@ LogicalResult GuardedStep::split() {
     step.insert(reference.maximum.reduce);
     ofStep.insert(reference.maximum.reduce.getResult());
   }
-  Attribute axis = loop->getAttr("tile.axis");
+  ArrayAttr over = references[0].maximum.reduce.getOver();
   for (Operation &op : loop.getBody()->without_terminator()) {
     if (step.contains(&op))
       continue;
@@ -184,7 +184,7 @@ LogicalResult GuardedStep::split() {
                    (isa<tile::BroadcastOp, tile::RefOp>(op) ||
                     OpTrait::hasElementwiseMappableTraits(&op));
     if (reduce)
-      allowed = reduce.getOver().size() == 1 && reduce.getOver()[0] == axis;
+      allowed = over.size() == 1 && reduce.getOver() == over;
     if (!allowed)
       return fail("'" + op.getName().getStringRef() +
                   "' depends on the reference");

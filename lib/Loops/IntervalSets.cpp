@@ -22,10 +22,9 @@ namespace attentile {
 /// Whether a value is the index that the loop visits: of a tile's elements, or
 /// of a loop over single indices that itself.
 bool IntervalSets::isIndex(Value value) {
-  if (stripBroadcast(value) != loop.getInductionVar())
-    return isLoopIndex(value, loop);
-  auto step = getIntegerConstant(loop.getStep());
-  return step && step->isOne();
+  return stripBroadcast(value) == loop.getInductionVar()
+             ? tile::isIndexByIndex(loop)
+             : isLoopIndex(value, loop);
 }
 
 /// Everything, or nothing: always right.

@@ -125,15 +125,12 @@ private:
   /// The loop of whose results `loop` carries sums, maxima and so on, if that
   /// is all that it does but for values before it.
   static scf::ForOp getInner(scf::ForOp loop) {
-    auto inner = scf::ForOp();
-    for (auto found : loop.getBody()->getOps<scf::ForOp>())
-      inner = found;
-    if (!inner || inner.getNumResults() != loop.getNumResults())
-      return {};
-    unsigned behind = 0;
-    for (Operation *op = inner->getNextNode(); op; op = op->getNextNode())
-      ++behind;
-    return behind == loop.getNumResults() + 1 ? inner : scf::ForOp();
+    scf::ForOp inner = *loop.getBody()->getOps<scf::ForOp>().begin();
+    auto behind =
+        std::distance(std::next(inner->getIterator()), loop.getBody()->end());
+    bool addsParts = inner.getNumResults() == loop.getNumResults() &&
+                     behind == loop.getNumResults() + 1;
+    return addsParts ? inner : scf::ForOp();
   }
 
   /// Whether what `loop` carries at `index` starts from nothing and takes in
@@ -190,8 +187,7 @@ private:
                                                  bool isFirst) {
     SmallVector<scf::ForOp> loops{loop};
     while (tile::isAround(loop)) {
-      APInt step;
-      if (!matchPattern(loop.getStep(), m_ConstantInt(&step)) || !step.isOne())
+      if (!tile::isIndexByIndex(loop))
         return fail(loop, "loops over tiles of several axes nest");
       scf::ForOp inner = getInner(loop);
       if (!inner)
@@ -345,7 +341,10 @@ private:
       if (!combines(update, found.kind))
         return fail(update, "a carried value is no reduction");
     }
-    bool overLoop = llvm::is_contained(found.over, Attribute(nest.range.axis));
+    // A loop over single indices adds what each has in a tile of other axes.
+    bool overLoop =
+        llvm::is_contained(found.over, Attribute(nest.range.axis)) ||
+        tile::isIndexByIndex(loop);
     if (failed(init) || !isNeutral(*init, found.kind) || !overLoop)
       return fail(loop, "a carried value does not start from nothing");
     found.lhs = withoutTail(found.lhs, found.kind, found.lhsTailed);

@@ -69,10 +69,9 @@ static bool takesIn(scf::ForOp around, scf::ForOp inner) {
 SmallVector<scf::ForOp> getLoopsAround(scf::ForOp inner) {
   SmallVector<scf::ForOp> loops;
   while (auto around = dyn_cast<scf::ForOp>(inner->getParentOp())) {
-    auto first = getIntegerConstant(around.getLowerBound()),
-         step = getIntegerConstant(around.getStep());
-    if (!around->hasAttr("tile.axis") || !first || !first->isZero() || !step ||
-        !step->isOne() || !takesIn(around, inner))
+    if (!around->hasAttr("tile.axis") || !tile::isIndexByIndex(around) ||
+        getConstantIntValue(around.getLowerBound()) != 0 ||
+        !takesIn(around, inner))
       break;
     loops.insert(loops.begin(), around);
     inner = around;

@@ -8,10 +8,9 @@
 // Does: loops over the tiles of an axis visit only blocks that some row of the
 // program needs, and evaluate masks only in blocks where some row is masked;
 // loops around them, over single indices, go from the first needed to the last.
-// Expects:
-// tile.kernel with scf.for from 0, fused or not. Leaves: chained loops with
-// `tile.blocks`, bounds before them, remarks. Does not handle: conditions whose
-// set of indices has no closed form (computed everywhere, with the mask).
+// Expects: tile.kernel with scf.for from 0, fused or not. Leaves: chained loops
+// with `tile.blocks`, bounds before them, remarks. Does not handle: conditions
+// whose set of indices has no closed form (computed everywhere, with the mask).
 //
 //===----------------------------------------------------------------------===//
 
