@@ -360,8 +360,14 @@ FloatFacts VisibilityAnalysis::computeFacts(Value value) {
                       getFacts(op->getOperand(2)));
       })
       .Case<arith::MaximumFOp, arith::MaxNumFOp>([&](auto) {
-        return getMaximum(getFacts(op->getOperand(0)),
-                          getFacts(op->getOperand(1)));
+        FloatFacts a = getFacts(op->getOperand(0));
+        FloatFacts b = getFacts(op->getOperand(1));
+        FloatFacts most = getMaximum(a, b);
+        // A softmax's reference is NaN only if nothing else was seen: what a
+        // visible score makes of NaN hides nothing that masks hide.
+        if (isa<arith::MaxNumFOp>(op))
+          most.mayNaN = formulas.getAnd(a.mayNaN, b.mayNaN);
+        return most;
       })
       .Case<arith::MinimumFOp, arith::MinNumFOp>([&](auto) {
         return negate(getMaximum(negate(getFacts(op->getOperand(0))),

@@ -48,8 +48,9 @@ def AttnFormGrids : Pass<"attn-form-grids"> {
     *loops* (n). Of the output's axes that only one factor of a score's product
     has, the last is the *tile* axis (m); the others (batch, head) are *steps*
     of the grid. A product outside any loop over keys is tiled along both of its
-    sides. A row statistic without a product tiles the last axis of its rows; a
-    statement without reductions the last two. An output axis that no reduction
+    sides. Rows whose scores are no product are tiled along the last axis that has
+    keys in common, if there is one; a statement without reductions along the
+    last two. An output axis that no reduction
     needs becomes a loop around the write, and so does one that the statement
     also reduces over (`P[m, n] = softmax[n](s)`).
 

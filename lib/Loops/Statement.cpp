@@ -268,11 +268,54 @@ private:
     };
     if (llvm::count_if(statement.left, isWhole) > 1)
       return;
+    if (tiles == 1) {
+      placeRows(products);
+      return;
+    }
     for (BlockArgument index : llvm::reverse(statement.left))
       if (tiles && rest.test(axes.numberOf(index))) {
         place(index, /*beside=*/tiles > 1);
         --tiles;
       }
+  }
+
+  /// Rows of reductions whose scores are no product: the last axis whose rows
+  /// share what the loop reads, one that a sum has of one factor alone before
+  /// others. Where none does, as in a query a head for decoding, each row is a
+  /// program of its own: a tile would hold as many keys again for each.
+  void placeRows(ArrayRef<attn::ReduceOp> sums) {
+    attn::Axes ofOneFactor = none;
+    for (attn::ReduceOp sum : sums) {
+      auto multiply = sum.getOperand().getDefiningOp<arith::MulFOp>();
+      attn::Axes lhs = axes.of(multiply.getLhs());
+      attn::Axes rhs = axes.of(multiply.getRhs());
+      attn::Axes onlyLhs = lhs, onlyRhs = rhs;
+      ofOneFactor |= onlyLhs.reset(rhs);
+      ofOneFactor |= onlyRhs.reset(lhs);
+    }
+    bool mustShare = !scores.empty() && !loops.empty();
+    for (bool any : {false, true})
+      for (BlockArgument index : llvm::reverse(statement.left)) {
+        unsigned number = axes.numberOf(index);
+        if (!rest.test(number) || (!any && !ofOneFactor.test(number)) ||
+            (mustShare && !sharesWhatLoopsRead(number)))
+          continue;
+        place(index, /*beside=*/false);
+        return;
+      }
+  }
+
+  /// Whether something that the loop reads lacks the axis, so that all its rows
+  /// have it in common.
+  bool sharesWhatLoopsRead(unsigned axis) {
+    bool shares = false;
+    forEachOwn(statement, [&](Operation *op) {
+      op->walk([&](attn::ReadOp read) {
+        attn::Axes own = axes.of(read.getResult());
+        shares |= own.anyCommon(loop) && !own.test(axis);
+      });
+    });
+    return shares;
   }
 
   /// Tiles the last axis that only one factor of a product has; with `both`,

@@ -153,6 +153,22 @@ attn.kernel @shifted sizes(%M) indices(%m < M) ins(%X: f32[M]) outs(%Y: f32[M + 
 // CHECK: arith.mulf {{.*}} : tensor<32x16x64xf32, #h_n_d>
 // CHECK: tile.reduce sum %{{.*}} over ["d"]
 attn.kernel @batched sizes(%H, %N) indices(%h < H, %n < N, %d < 64)
+    ins(%Q: f32[H, 64], %K: f32[H, N, 64], %W: f32[N, 64]) outs(%Y: f32[H]) {
+  %q = attn.read %Q[%h, %d] : tensor<?x64xf32>
+  %k = attn.read %K[%h, %n, %d] : tensor<?x?x64xf32>
+  %w = attn.read %W[%n, %d] : tensor<?x64xf32>
+  %qk = arith.mulf %q, %k : f32
+  %qkw = arith.mulf %qk, %w : f32
+  %s = attn.reduce sum %qkw over (%d) : f32
+  %y = attn.reduce max %s over (%n) : f32
+  attn.write %y to %Y[%h] : f32, tensor<?xf32>
+}
+
+// Heads that have no key in common are programs.
+// CHECK-LABEL: tile.kernel @apart_0 grid(%h < %H)
+// CHECK: arith.mulf {{.*}} : tensor<64x64xf32, #n_d>
+// CHECK: tile.reduce sum %{{.*}} over ["d"]
+attn.kernel @apart sizes(%H, %N) indices(%h < H, %n < N, %d < 64)
     ins(%Q: f32[H, 64], %K: f32[H, N, 64]) outs(%Y: f32[H]) {
   %q = attn.read %Q[%h, %d] : tensor<?x64xf32>
   %k = attn.read %K[%h, %n, %d] : tensor<?x?x64xf32>

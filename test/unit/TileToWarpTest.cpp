@@ -231,7 +231,7 @@ const char kRegisters[] =
 TEST(Registers, sameAsFragments) {
   for (const char *example : kExamples)
     for (const char *order : {"", ",tile-descend-blocks{all}"}) {
-      KernelCase run{example, "bf16", 16, 32, "tile-sizes=m=64,n=32",
+      KernelCase run{example, "bf16",    16, 32, "tile-sizes=m=64,n=32",
                      "",      kRegisters};
       run.loops = order;
       expectSame(run);
@@ -241,13 +241,18 @@ TEST(Registers, sameAsFragments) {
     }
 }
 
-/// A bias that starts the scores' product, with the guard and without it.
 /// A load whose index is loaded, both shared by lanes: an addend of three axes.
 TEST(Registers, loadsOfLoads) {
   expectSame({"../test/Execution/Inputs/gathered-scales", "bf16", 16, 16,
               "tile-sizes=m=16,n=16", "", kRegisters});
 }
 
+TEST(Registers, queriesWithoutRows) {
+  expectSame({"../test/Execution/Inputs/decoding", "bf16", 32, 16,
+              "tile-sizes=n=32", "", kRegisters});
+}
+
+/// A bias that starts the scores' product, with the guard and without it.
 TEST(TileToWarp, sumsStartAtBias) {
   for (const char *type : {"bf16", "f16"})
     for (bool guard : {false, true}) {
