@@ -159,8 +159,7 @@ private:
         return failure();
       earliest = std::max(earliest, gridOfCut.lookup(cut) + 1);
     }
-    if (failed(assignRoles(statement, kernel, axes, whole, tiled)))
-      return failure();
+    assignRoles(statement, kernel, axes, whole, tiled);
     lastGrid = join(statement, earliest);
     return success();
   }

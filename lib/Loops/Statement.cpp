@@ -165,7 +165,7 @@ public:
         step(none), tile(none), loop(none), walk(none), whole(none), rest(none),
         bounds(none), carried(none) {}
 
-  LogicalResult run() {
+  void run() {
     collectReductions();
     for (BlockArgument index : statement.left)
       rest.set(axes.numberOf(index));
@@ -175,14 +175,12 @@ public:
     step &= bounds;
     rest.reset(step);
     scored = findScoredAxes();
-    if (failed(placeUnscored()))
-      return failure();
+    placeUnscored();
     placeTiles();
     step |= rest;
     placeWalks();
     statement.roles = {inLeftOrder(step), inLeftOrder(tile), inOrder(loop),
                        inOrder(walk), inOrder(whole)};
-    return success();
   }
 
 private:
@@ -222,9 +220,10 @@ private:
     return result;
   }
 
-  /// Axes of the left side that no score has: whole where a sum keeps them (an
-  /// output's head size, e); a loop around the write where no loop needs them.
-  LogicalResult placeUnscored() {
+  /// Axes of the left side that no score has: whole or, where that is much or
+  /// not known, tiled where a sum keeps them (an output's head size, e); a loop
+  /// around the write where no loop needs them.
+  void placeUnscored() {
     attn::Axes kept = carried;
     for (attn::ReduceOp reduction : loops)
       kept |= axes.of(reduction);
@@ -236,14 +235,11 @@ private:
       rest.reset(number);
       if (!kept.test(number))
         loop.set(number);
-      else if (!extent)
-        return emitError(statement.loc, "expected the size of axis '")
-               << kernel.nameOf(index)
-               << "' to be known: it is an output's axis that no score has";
+      else if (!extent) // of what goes through workspace: no head size
+        (axesOfOneFactor(loops).test(number) ? tile : step).set(number);
       else
         (*extent <= maxWholeExtent ? whole : tile).set(number);
     }
-    return success();
   }
 
   void placeTiles() {
@@ -284,15 +280,7 @@ private:
   /// others. Where none does, as in a query a head for decoding, each row is a
   /// program of its own: a tile would hold as many keys again for each.
   void placeRows(ArrayRef<attn::ReduceOp> sums) {
-    attn::Axes ofOneFactor = none;
-    for (attn::ReduceOp sum : sums) {
-      auto multiply = sum.getOperand().getDefiningOp<arith::MulFOp>();
-      attn::Axes lhs = axes.of(multiply.getLhs());
-      attn::Axes rhs = axes.of(multiply.getRhs());
-      attn::Axes onlyLhs = lhs, onlyRhs = rhs;
-      ofOneFactor |= onlyLhs.reset(rhs);
-      ofOneFactor |= onlyRhs.reset(lhs);
-    }
+    attn::Axes ofOneFactor = axesOfOneFactor(sums);
     bool mustShare = !scores.empty() && !loops.empty();
     for (bool any : {false, true})
       for (BlockArgument index : llvm::reverse(statement.left)) {
@@ -303,6 +291,22 @@ private:
         place(index, /*beside=*/false);
         return;
       }
+  }
+
+  /// The axes that one factor alone of a sum of products has.
+  attn::Axes axesOfOneFactor(ArrayRef<attn::ReduceOp> sums) {
+    attn::Axes result = none;
+    for (attn::ReduceOp sum : sums) {
+      if (!isProduct(sum))
+        continue;
+      auto multiply = sum.getOperand().getDefiningOp<arith::MulFOp>();
+      attn::Axes lhs = axes.of(multiply.getLhs());
+      attn::Axes rhs = axes.of(multiply.getRhs());
+      attn::Axes onlyLhs = lhs, onlyRhs = rhs;
+      result |= onlyLhs.reset(rhs);
+      result |= onlyRhs.reset(lhs);
+    }
+    return result;
   }
 
   /// Whether something that the loop reads lacks the axis, so that all its rows
@@ -429,10 +433,10 @@ private:
 
 } // namespace
 
-LogicalResult assignRoles(Statement &statement, attn::KernelOp kernel,
-                          attn::AxesAnalysis &axes, const attn::Axes &whole,
-                          const attn::Axes &tiled) {
-  return RoleAssignment(statement, kernel, axes, whole, tiled).run();
+void assignRoles(Statement &statement, attn::KernelOp kernel,
+                 attn::AxesAnalysis &axes, const attn::Axes &whole,
+                 const attn::Axes &tiled) {
+  RoleAssignment(statement, kernel, axes, whole, tiled).run();
 }
 
 } // namespace attentile

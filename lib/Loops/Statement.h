@@ -51,10 +51,9 @@ void sliceStatement(Statement &statement, attn::KernelOp kernel,
 
 /// Fills `roles` from the slice. Axes of `tiled` come in tiles even where a
 /// reduction loops over several.
-llvm::LogicalResult assignRoles(Statement &statement, attn::KernelOp kernel,
-                                attn::AxesAnalysis &axes,
-                                const attn::Axes &whole,
-                                const attn::Axes &tiled);
+void assignRoles(Statement &statement, attn::KernelOp kernel,
+                 attn::AxesAnalysis &axes, const attn::Axes &whole,
+                 const attn::Axes &tiled);
 
 } // namespace attentile
 

@@ -54,15 +54,17 @@ StringAttr KernelAxes::findRows() const {
         return axis;
     return tile::getAxes(first.getType()).front();
   }
-  // A list's kernel may have the keys alone, and those of f32 may be 8.
+  // A list's kernel may have keys first or alone, and those of f32 may be 8.
   StringAttr rows;
   int64_t rank = 0;
   for (RankedTensorType type : types) {
-    StringAttr first = tile::getAxes(type).front();
-    if (type.getRank() > rank &&
-        (type.getRank() > 1 || sizes.lookup(first) % kBlockRows == 0)) {
+    ArrayRef<StringAttr> own = tile::getAxes(type);
+    const StringAttr *fits = llvm::find_if(own, [&](StringAttr axis) {
+      return sizes.lookup(axis) % kBlockRows == 0;
+    });
+    if (type.getRank() > rank && (type.getRank() > 1 || fits != own.end())) {
       rank = type.getRank();
-      rows = first;
+      rows = fits == own.end() ? own.front() : *fits;
     }
   }
   return rows;

@@ -13,21 +13,6 @@ attn.kernel @head_size sizes(%M, %N, %D) indices(%m < M, %n < N, %d < D)
 
 // -----
 
-attn.kernel @output_head_size sizes(%M, %N, %E) indices(%m < M, %n < N, %e < E)
-    ins(%S: f32[M, N], %V: f32[N, E]) outs(%O: f32[M, E]) {
-  %s = attn.read %S[%m, %n] : tensor<?x?xf32>
-  %r = attn.reduce ref %s over (%n) : f32
-  %t = arith.subf %s, %r : f32
-  %x = math.exp %t : f32
-  %v = attn.read %V[%n, %e] : tensor<?x?xf32>
-  %xv = arith.mulf %x, %v : f32
-  %o = attn.reduce sum %xv over (%n) product f32 : f32
-  // expected-error @+1 {{expected the size of axis 'e' to be known: it is an output's axis that no score has}}
-  attn.write %o to %O[%m, %e] : f32, tensor<?x?xf32>
-}
-
-// -----
-
 attn.kernel @left_side sizes(%M, %N) indices(%m < M, %n < N) ins(%S: f32[M, N]) outs(%Y: f32[M]) {
   %s = attn.read %S[%m, %n] : tensor<?x?xf32>
   // expected-error @+1 {{expected the indices of a write to have every axis of its value, got none for 'n'}}
