@@ -31,6 +31,9 @@ inline constexpr double kTiny = 0x1p-126; // below it f32 is subnormal
 inline constexpr double kMax = std::numeric_limits<float>::max();
 inline constexpr double kInf = std::numeric_limits<double>::infinity();
 
+/// The bound of what underflows float64: small, and no 0 after a product.
+inline constexpr double kUnderflow = 1e-300;
+
 /// What a function of the mathematics library adds, relative.
 inline constexpr double kFunction = 4 * kU;
 
@@ -157,6 +160,10 @@ inline Num exp(Num a) {
   double v = std::exp(a.v), d = ofOperand(a);
   if (isOut(a) || (v == kInf && a.v - d < 89 && d > 0))
     return {v, kInf};
+  // Below what float64 holds, but no 0: its logarithm need not be -inf, as a
+  // kernel knows that does not go by way of it.
+  if (v == 0 && std::isfinite(a.v))
+    return {v, kUnderflow};
   double spread = d < 0x1p-20 ? v * d : std::exp(a.v + d) - v;
   return finish(v, (std::isnan(spread) ? 0 : spread) + kFunction * v, false);
 }
