@@ -165,7 +165,8 @@ private:
   void collectLet(ast::Name name, unsigned number);
   void collectIndices(const ast::Expr &expr);
   llvm::StringRef kindName(Entity entity) const;
-  void reportUnknown(const Scope &scope, ast::Name name);
+  /// `isRead`: it has indices, as a tensor.
+  void reportUnknown(const Scope &scope, ast::Name name, bool isRead = false);
   /// The index variable of a reduction's brackets or of extent().
   std::optional<unsigned> indexVariable(const Scope &scope, ast::Name name);
 

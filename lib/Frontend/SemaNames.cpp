@@ -106,7 +106,7 @@ void Sema::collectNames() {
   checkRanges();
 }
 
-void Sema::reportUnknown(const Scope &scope, ast::Name name) {
+void Sema::reportUnknown(const Scope &scope, ast::Name name, bool isRead) {
   std::vector<StringRef> candidates;
   for (auto &[known, entity] : names)
     if (scope.kind == Scope::Body || entity.kind == Entity::Size ||
@@ -120,6 +120,9 @@ void Sema::reportUnknown(const Scope &scope, ast::Name name) {
     e.note("did you mean '" + nearest + "'?");
   else if (scope.kind == Scope::Head)
     e.note("sizes and scalar parameters are known here");
+  else if (isRead)
+    e.note("declare it among the kernel's inputs, as in " + name.str() +
+           ": f32[...]");
   else
     e.note("an index variable stands plainly in an input or output, as m in "
            "Q[b, h, m, d]");

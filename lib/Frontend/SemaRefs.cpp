@@ -109,7 +109,7 @@ const TypedExpr *Sema::read(const Expr &expr, const Scope &scope) {
   StringRef name = expr.name.str();
   auto it = names.find(name);
   if (it == names.end()) {
-    reportUnknown(scope, expr.name);
+    reportUnknown(scope, expr.name, /*isRead=*/true);
     return nullptr;
   }
   Entity entity = it->second;

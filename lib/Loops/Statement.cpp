@@ -256,23 +256,21 @@ private:
       placeSides(products, /*both=*/true);
       return;
     }
-    // Without a product: the last axis, the last two where nothing is reduced.
-    unsigned tiles = loops.empty() && scores.empty() ? 2 : 1;
     // Two that stand whole are a tile; a third would multiply what it holds.
     auto isWhole = [&](BlockArgument index) {
       return whole.test(axes.numberOf(index));
     };
     if (llvm::count_if(statement.left, isWhole) > 1)
       return;
-    if (tiles == 1) {
+    if (!loops.empty() || !scores.empty()) {
       placeRows(products);
       return;
     }
+    // Where nothing is reduced: the last two axes.
+    unsigned tiles = 2;
     for (BlockArgument index : llvm::reverse(statement.left))
-      if (tiles && rest.test(axes.numberOf(index))) {
-        place(index, /*beside=*/tiles > 1);
-        --tiles;
-      }
+      if (tiles && rest.test(axes.numberOf(index)))
+        place(index, /*beside=*/tiles-- > 1);
   }
 
   /// Rows of reductions whose scores are no product: the last axis whose rows
@@ -293,20 +291,28 @@ private:
       }
   }
 
-  /// The axes that one factor alone of a sum of products has.
-  attn::Axes axesOfOneFactor(ArrayRef<attn::ReduceOp> sums) {
-    attn::Axes result = none;
-    for (attn::ReduceOp sum : sums) {
-      if (!isProduct(sum))
+  /// The axes that the left factors alone of sums of products have, and those
+  /// that the right ones alone have.
+  std::pair<attn::Axes, attn::Axes>
+  getSides(ArrayRef<attn::ReduceOp> reductions) {
+    std::pair sides(none, none);
+    for (attn::ReduceOp reduction : reductions) {
+      if (!isProduct(reduction))
         continue;
-      auto multiply = sum.getOperand().getDefiningOp<arith::MulFOp>();
+      auto multiply = reduction.getOperand().getDefiningOp<arith::MulFOp>();
       attn::Axes lhs = axes.of(multiply.getLhs());
       attn::Axes rhs = axes.of(multiply.getRhs());
       attn::Axes onlyLhs = lhs, onlyRhs = rhs;
-      result |= onlyLhs.reset(rhs);
-      result |= onlyRhs.reset(lhs);
+      sides.first |= onlyLhs.reset(rhs);
+      sides.second |= onlyRhs.reset(lhs);
     }
-    return result;
+    return sides;
+  }
+
+  attn::Axes axesOfOneFactor(ArrayRef<attn::ReduceOp> reductions) {
+    auto [lhs, rhs] = getSides(reductions);
+    lhs |= rhs;
+    return lhs;
   }
 
   /// Whether something that the loop reads lacks the axis, so that all its rows
@@ -325,20 +331,13 @@ private:
   /// Tiles the last axis that only one factor of a product has; with `both`,
   /// the last of each factor.
   void placeSides(ArrayRef<attn::ReduceOp> products, bool both) {
-    attn::Axes sides[2] = {none, none};
-    for (attn::ReduceOp product : products) {
-      auto multiply = product.getOperand().getDefiningOp<arith::MulFOp>();
-      attn::Axes lhs = axes.of(multiply.getLhs());
-      attn::Axes rhs = axes.of(multiply.getRhs());
-      attn::Axes onlyLhs = lhs, onlyRhs = rhs;
-      sides[0] |= onlyLhs.reset(rhs);
-      sides[1] |= onlyRhs.reset(lhs);
-    }
+    auto [lhs, rhs] = getSides(products);
+    const attn::Axes *sides[2] = {&lhs, &rhs};
     bool open[2] = {true, true};
     for (BlockArgument index : llvm::reverse(statement.left)) {
       unsigned number = axes.numberOf(index);
       for (int side : {0, 1})
-        if (open[side] && rest.test(number) && sides[side].test(number)) {
+        if (open[side] && rest.test(number) && sides[side]->test(number)) {
           place(index, /*beside=*/both);
           open[side] = false;
           open[1 - side] &= both;
