@@ -33,6 +33,9 @@ constexpr int64_t kGranularity = 16;
 /// and is lower where a warp has 16 rows and its operands serve fewer products.
 constexpr int64_t kRegisterLimit = 256, kRegisterLimitOfFewRows = 231;
 
+/// What a doubling of a loop's work weighs beside one of its tiles.
+constexpr double kWaste = 1.5;
+
 /// Split-K: warps that share out the keys, as tile-partition-warps does.
 constexpr int64_t kKeyWarps = 4;
 
@@ -62,6 +65,7 @@ private:
   Candidate make(const RequestedSizes &requests, GpuTiles tiles);
   double distanceOf(const GpuTiles &tiles);
   int64_t extentLimit(Value axis, int64_t size);
+  double wasteOf(Value axis, int64_t size);
   void bufferTwice(Candidate &candidate) const;
   InFlightDiagnostic failToFit(const Candidate &wanted);
   StringRef nameOf(Value axis) {
@@ -106,6 +110,15 @@ int64_t Chooser::extentLimit(Value axis, int64_t size) {
     return size;
   return std::min<int64_t>(
       size, llvm::alignTo(std::max<int64_t>(*extent, 1), kGranularity));
+}
+
+/// What tiles of this size compute beyond a known extent, in doublings.
+double Chooser::wasteOf(Value axis, int64_t size) {
+  auto extent = getConstantExtent(kernel, cast<BlockArgument>(axis));
+  if (!extent || *extent <= 0)
+    return 0;
+  return std::log2(double(llvm::alignTo(*extent, size)) /
+                   double(llvm::alignTo(*extent, kGranularity)));
 }
 
 double Chooser::distanceOf(const GpuTiles &tiles) {
@@ -157,6 +170,8 @@ Candidate Chooser::make(const RequestedSizes &requests, GpuTiles tiles) {
     result.use.shared += bytes <= 32 * 1024 ? 2 * bytes : bytes;
   }
   result.distance = distanceOf(tiles);
+  for (Value axis : grid.getLoop())
+    result.distance += kWaste * wasteOf(axis, result.sizes.lookup(axis));
   return result;
 }
 
