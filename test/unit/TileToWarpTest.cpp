@@ -241,15 +241,14 @@ TEST(Registers, sameAsFragments) {
     }
 }
 
-/// A load whose index is loaded, both shared by lanes: an addend of three axes.
-TEST(Registers, loadsOfLoads) {
-  expectSame({"../test/Execution/Inputs/gathered-scales", "bf16", 16, 16,
-              "tile-sizes=m=16,n=16", "", kRegisters});
-}
-
-TEST(Registers, queriesWithoutRows) {
-  expectSame({"../test/Execution/Inputs/decoding", "bf16", 32, 16,
-              "tile-sizes=n=32", "", kRegisters});
+/// Loads at loaded indices, lanes sharing both; no rows; a loop within a loop.
+TEST(Registers, otherPrograms) {
+  const std::string folder = "../test/Execution/Inputs/", tiles = "tile-sizes=";
+  for (auto [name, sizes] : {std::pair("gathered-scales", "m=16,n=16"),
+                             {"decoding", "n=32"},
+                             {"nine-rows", "j=16,x=16"}})
+    expectSame({(folder + name).c_str(), "bf16", 16, 16, tiles + sizes, "",
+                kRegisters, /*guard=*/true});
 }
 
 /// A bias that starts the scores' product, with the guard and without it.
