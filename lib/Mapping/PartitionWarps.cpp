@@ -164,21 +164,14 @@ private:
 
   static LogicalResult checkSizes(tile::KernelOp kernel, const KernelAxes &axes,
                                   StringAttr rows) {
-    for (RankedTensorType type : axes.tiles()) {
-      // A tile that lacks the rows takes another axis of 16 for them.
-      ArrayRef<StringAttr> own = tile::getAxes(type);
-      bool hasOthers = llvm::any_of(own, [&](StringAttr axis) {
-        return axis == rows || axes.sizeOf(axis) % kBlockRows == 0;
-      });
-      StringAttr first = own.size() == 1 || hasOthers ? rows : own.front();
-      for (StringAttr axis : own) {
-        int64_t block = axis == first ? kBlockRows : kBlockColumns;
+    for (RankedTensorType type : axes.tiles())
+      for (StringAttr axis : tile::getAxes(type)) {
+        int64_t block = axis == rows ? kBlockRows : kBlockColumns;
         if (axes.sizeOf(axis) % block)
           return kernel.emitError("expected a tile of a multiple of ")
                  << block << " elements on axis '" << axis.getValue()
                  << "' for matrix instructions, got " << axes.sizeOf(axis);
       }
-    }
     return success();
   }
 };
