@@ -40,6 +40,24 @@ TypedAttr neutralElement(ReduceKind kind, Type type) {
   return scalar;
 }
 
+bool combines(Operation *op, ReduceKind kind) {
+  switch (kind) {
+  case ReduceKind::Sum:
+    return isa<arith::AddFOp, arith::AddIOp>(op);
+  case ReduceKind::Max:
+    return isa<arith::MaximumFOp, arith::MaxSIOp>(op);
+  case ReduceKind::Ref:
+    return isa<arith::MaxNumFOp, arith::MaximumFOp>(op);
+  case ReduceKind::Min:
+    return isa<arith::MinimumFOp, arith::MinSIOp>(op);
+  case ReduceKind::Any:
+    return isa<arith::OrIOp>(op);
+  case ReduceKind::All:
+    return isa<arith::AndIOp>(op);
+  }
+  return false;
+}
+
 namespace {
 
 bool isNeutral(const Expr *expr, ReduceKind kind) {
@@ -359,24 +377,6 @@ private:
     env[loop.getResult(index)] = found.leaf;
     nest.statistics.push_back(found);
     return success();
-  }
-
-  static bool combines(Operation *op, ReduceKind kind) {
-    switch (kind) {
-    case ReduceKind::Sum:
-      return isa<arith::AddFOp, arith::AddIOp>(op);
-    case ReduceKind::Max:
-      return isa<arith::MaximumFOp, arith::MaxSIOp>(op);
-    case ReduceKind::Ref:
-      return isa<arith::MaxNumFOp, arith::MaximumFOp>(op);
-    case ReduceKind::Min:
-      return isa<arith::MinimumFOp, arith::MinSIOp>(op);
-    case ReduceKind::Any:
-      return isa<arith::OrIOp>(op);
-    case ReduceKind::All:
-      return isa<arith::AndIOp>(op);
-    }
-    return false;
   }
 
   /// Whether `expr` says that the loop's axis is within its range.

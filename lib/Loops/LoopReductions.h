@@ -67,6 +67,9 @@ struct LoopNest {
 mlir::FailureOr<LoopNest> readLoops(tile::KernelOp kernel, Graph &graph,
                                     std::string &why, mlir::Operation *&where);
 
+/// Whether the operation adds parts of such a reduction.
+bool combines(mlir::Operation *op, attn::ReduceKind kind);
+
 /// The neutral element of a reduction as a constant of `type` (a tile or
 /// scalar).
 mlir::TypedAttr neutralElement(attn::ReduceKind kind, mlir::Type type);

@@ -11,35 +11,24 @@
 #include "VisibilityFormula.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
 namespace attentile {
 
-/// The reduction that adds parts by `op`.
-static std::optional<attn::ReduceKind> getKind(Operation *op) {
-  using Kind = std::optional<attn::ReduceKind>;
-  return llvm::TypeSwitch<Operation *, Kind>(op)
-      .Case<arith::AddFOp, arith::AddIOp>(
-          [](auto) { return attn::ReduceKind::Sum; })
-      .Case<arith::MaximumFOp, arith::MaxSIOp>(
-          [](auto) { return attn::ReduceKind::Max; })
-      .Case<arith::MaxNumFOp>([](auto) { return attn::ReduceKind::Ref; })
-      .Case<arith::MinimumFOp, arith::MinSIOp>(
-          [](auto) { return attn::ReduceKind::Min; })
-      .Case<arith::OrIOp>([](auto) { return attn::ReduceKind::Any; })
-      .Case<arith::AndIOp>([](auto) { return attn::ReduceKind::All; })
-      .Default([](auto) { return std::nullopt; });
-}
-
-/// Whether `combiner` leaves its other operand as it is where this one is
-/// `init`.
+/// Whether `combiner` adds parts of a reduction that leaves the other operand
+/// as it is where this one is `init`.
 static bool isNeutral(Value init, Operation *combiner) {
+  using Kind = attn::ReduceKind;
   TypedAttr value;
-  std::optional<attn::ReduceKind> kind = getKind(combiner);
-  return kind && matchPattern(init, m_Constant(&value)) &&
-         value == fusion::neutralElement(*kind, init.getType());
+  return matchPattern(init, m_Constant(&value)) &&
+         llvm::any_of(ArrayRef<Kind>{Kind::Sum, Kind::Max, Kind::Ref, Kind::Min,
+                                     Kind::Any, Kind::All},
+                      [&](Kind kind) {
+                        return fusion::combines(combiner, kind) &&
+                               value ==
+                                   fusion::neutralElement(kind, init.getType());
+                      });
 }
 
 /// Whether `around` carries on what `inner` reduces, or takes it in as a part,
