@@ -157,13 +157,25 @@ std::optional<SmallVector<int64_t>> Interpreter::getScalars(ValueRange values) {
   return result;
 }
 
+/// Of a scalar, or of a tile of one axis whose indices are scalars and tiles of
+/// the same axis.
 bool Interpreter::runStore(tile::StoreOp store) {
-  std::optional<Integer> number = getScalar(store.getValue());
-  std::optional<SmallVector<int64_t>> at = getScalars(store.getIndices());
-  if (!number || !at)
+  Type type = store.getValue().getType();
+  if (!get(store.getValue()) || shapeOf(type).size() > 1)
     return false;
-  if (llvm::all_of(*at, [](int64_t index) { return index >= 0; }))
-    stores.push_back({store.getTensor(), *at, static_cast<int64_t>(*number)});
+  for (Value index : store.getIndices())
+    if (!get(index))
+      return false;
+  for (int64_t i = 0, count = countOf(type); i < count; ++i) {
+    SmallVector<int64_t> at;
+    for (Value index : store.getIndices()) {
+      const Elements &own = *get(index);
+      at.push_back(static_cast<int64_t>(own[own.size() == 1 ? 0 : i]));
+    }
+    if (llvm::all_of(at, [](int64_t index) { return index >= 0; }))
+      stores.push_back({store.getTensor(), at,
+                        static_cast<int64_t>((*get(store.getValue()))[i])});
+  }
   return true;
 }
 

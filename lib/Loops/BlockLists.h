@@ -28,8 +28,9 @@ class BlockList {
 public:
   /// Makes a kernel before that of `loop` which writes the list for it. Nothing
   /// if an extent is no expression of the program's sizes.
-  /// With `blocksAtOnce`, two kernels: programs that judge so many blocks each,
-  /// then one that puts what they found in order.
+  /// With `blocksAtOnce`, several kernels: programs that find the classes of
+  /// many blocks, side by side where they are numbers, so many each where
+  /// elements are asked; then one that puts what they found in order.
   static std::optional<BlockList> create(mlir::scf::ForOp loop,
                                          llvm::ArrayRef<RowAxis> rows,
                                          int64_t blocksAtOnce);

@@ -220,9 +220,11 @@ def TileListBlocks : Pass<"tile-list-blocks"> {
     the mask is theirs in common. The loop runs over this list. A full block of
     a list lies within the axis.
 
-    Programs of a GPU wait for each block that they judge; with `blocks-at-once`
-    programs judge so many each and a third kernel puts what they found in
-    order.
+    Programs of a GPU wait for each block that they judge. With `blocks-at-once`
+    a kernel does the interval arithmetic for 32 blocks side by side, as tiles
+    with an axis of blocks, and writes the classes of blocks; one more, of
+    programs with so many blocks each, asks the elements of those that this left
+    open, if any can be; the last puts each row's in order.
 
     Before:
 
@@ -260,7 +262,7 @@ def TileListBlocks : Pass<"tile-list-blocks"> {
   }];
   let options = [
     Option<"blocksAtOnce", "blocks-at-once", "unsigned", "0",
-           "Blocks that a program judges; 0: all of its rows' blocks, and writes the list.">];
+           "Blocks whose elements a program asks; 0: it judges all of its rows' blocks, and writes the list.">];
   let dependentDialects = ["::attentile::tile::TileDialect", "::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];
 }

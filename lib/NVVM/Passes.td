@@ -227,6 +227,32 @@ def WarpSpreadRandom : Pass<"warp-spread-random", "::mlir::ModuleOp"> {
   }];
 }
 
+def WarpUnrollCollections : Pass<"warp-unroll-collections", "::mlir::ModuleOp"> {
+  let summary = "many classes of blocks at once";
+  let description = [{
+    The kernel that puts a row's needed blocks into a list goes from block to
+    block, and each iteration waits for the class that it loads. Unrolled, 16
+    classes are asked for before the first is waited for.
+
+    ```mlir
+    %ends:2 = scf.for %block = %from to %to step %c1 iter_args(%first = %middle, %last = %middle) -> (index, index) {
+      %class = warp.load %classes[%b, %i, %block] : tensor<?x?x?xi32> -> i32
+      ...
+    } {tile.to_list}
+    // becomes
+    %whole:2 = scf.for %block = %from to %most step %c16 iter_args(...) -> (index, index) {
+      %class = warp.load %classes[%b, %i, %block] : tensor<?x?x?xi32> -> i32
+      ...
+      %next = arith.addi %block, %c1 : index
+      %class_1 = warp.load %classes[%b, %i, %next] : tensor<?x?x?xi32> -> i32
+      ...
+    }
+    %ends:2 = scf.for %block = %most to %to step %c1 iter_args(...)     // what is left
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def WarpNarrowIndices : Pass<"warp-narrow-indices", "::mlir::ModuleOp"> {
   let summary = "computes indices in 32 bits where they fit";
   let description = [{

@@ -25,9 +25,11 @@ constexpr int64_t kMostRegisters = 255, kRegistersOfMultiprocessor = 65536;
 /// What ptxas 13 takes for what a kernel needs, fitted to the examples in all
 /// types at head sizes 8 to 512 (scripts/resources.py). Where there are
 /// products, three tenths more: operands that it asks for ahead, and their
-/// addresses. Small kernels share registers better, and each has some for its
-/// arguments, and for each axis of its grid, by which it finds its place.
-constexpr double kOfProducts = 1.3, kOfFew = 0.75, kOfEach = 22, kOfAxis = 4;
+/// addresses. Small kernels share registers better, and each has some for each
+/// axis of its grid, by which it finds its place, and for its arguments: more
+/// where a loop keeps them than where all is done once.
+constexpr double kOfProducts = 1.3, kOfFew = 0.75, kOfAxis = 4;
+constexpr double kOfLoop = 22, kOfStraight = 4;
 
 /// Where what is needed fits so many registers that another block shares the
 /// multiprocessor, and what would be taken does not, ptxas stays within them in
@@ -119,9 +121,8 @@ bool Pressure::isComputedAtUse(Value value) {
   return op && isPure(op) && op->getNumRegions() == 0 && value.hasOneUse() &&
          op->getNumResults() == 1 && op->getNumOperands() != 0 &&
          !isa<warp::MmaOp>(op) &&
-         llvm::all_of(op->getOperands(), [&](Value operand) {
-           return isComputedAtUse(operand);
-         });
+         llvm::all_of(op->getOperands(),
+                      [&](Value operand) { return isComputedAtUse(operand); });
 }
 
 void Pressure::useOperands(Operation &op) {
@@ -209,8 +210,8 @@ int64_t stepAbove(double needed, int64_t threads) {
   int64_t step = kMostRegisters;
   for (int64_t blocks = 1; blocks * threads <= kRegistersOfMultiprocessor;
        ++blocks) {
-    int64_t each = std::min(
-        kMostRegisters, kRegistersOfMultiprocessor / (blocks * threads) / 8 * 8);
+    int64_t each = std::min(kMostRegisters, kRegistersOfMultiprocessor /
+                                                (blocks * threads) / 8 * 8);
     if (double(each) < needed)
       break;
     step = each;
@@ -239,12 +240,15 @@ int64_t predictRegisters(warp::KernelOp kernel) {
     (isFloat && !inPieces ? floats : others) += 1;
   });
   // What is loaded one by one is asked for before the products. Floats that
-  // are used as they are wait for them; of all else half was seen to.
-  if (products > 0)
-    needed += floats + others / 2;
-  double base = kOfEach + kOfAxis * double(kernel.getBounds().size());
-  double taken = std::max((products > 0 ? kOfProducts : 1) * double(needed),
-                          base + kOfFew * double(needed));
+  // are used as they are wait for them; of all else half was seen to. Where
+  // there are none, half of the loads' addresses wait with them.
+  needed += products > 0 ? floats + others / 2 : others / 2;
+  bool hasLoop = !kernel.getBody().getOps<scf::ForOp>().empty();
+  double base = (hasLoop ? kOfLoop : kOfStraight) +
+                kOfAxis * double(kernel.getBounds().size());
+  double taken = base + kOfFew * double(needed);
+  if (hasLoop)
+    taken = std::max(taken, (products > 0 ? kOfProducts : 1) * double(needed));
   if (products > 0)
     if (auto step = double(stepAbove(double(needed) / kOverStep, threads));
         taken > step)

@@ -56,22 +56,38 @@
 // CHECK: tile.blocks = #tile.blocks<partial>, tile.from_list
 // REMARK: remark: {{.*}}loop over the blocks that are needed: a grid before lists them for each tile of rows
 
-// Where programs judge some blocks each, they write the classes of these, and
-// one for each row of the list counts along them; no row or key is read there.
+// On a GPU the classes of 32 blocks at once follow from minima and maxima, where
+// they do; the elements of the others are asked, eight blocks a program; then one
+// program for each row of the list counts along it. No row or key is read there.
 // PARTS-LABEL: tile.program @documents
-// PARTS: %[[PARTS:.*]] = arith.ceildivsi %S, %c128
+// PARTS: %[[SIDES:.*]] = arith.ceildivsi %S, %c512
 // PARTS: %blocks_classes = attn.workspace "blocks_classes" shape
-// PARTS: %blocks = attn.workspace "blocks" shape
-// PARTS: tile.kernel @documents_0_blocks_classes grid(%b < %B, %i < %{{.*}}, %part < %[[PARTS]]) attributes {tile.block_list} {
+// PARTS: tile.kernel @documents_0_blocks_classes grid(%b < %B, %i < %{{.*}}, %part < %[[SIDES]]) attributes {tile.block_list} {
+// PARTS: %[[FIRST:.*]] = arith.muli %part, %c32
+// PARTS: %[[BLOCKS:.*]] = tile.index %[[FIRST]] : tensor<32xindex, #block>
+// PARTS: tile.load %doc[%b, %{{.*}}] : tensor<?x?xi32>, (index, tensor<32x16xindex, #block_n>)
+// PARTS: tile.reduce max %{{.*}} over ["n"] : tensor<32x16xindex, #block_n>
+// PARTS: tile.reduce min %{{.*}} over ["n"] : tensor<32x16xindex, #block_n>
+// PARTS: arith.select {{.*}} : tensor<32xi1, #block>, tensor<32xindex, #block>
+// PARTS-NOT: scf.
+// PARTS: tile.store %{{.*}}, %blocks_classes[%b, %i, %[[BLOCKS]]] : tensor<32xindex, #block>
+// PARTS: %[[PARTS:.*]] = arith.ceildivsi %S, %c128
+// PARTS: %blocks_asked = attn.workspace "blocks_asked" shape
+// PARTS: tile.kernel @documents_0_blocks_asked grid(%b < %B, %i < %{{.*}}, %part < %[[PARTS]]) attributes {tile.block_list} {
 // PARTS: %[[FIRST:.*]] = arith.muli %part, %c8
 // PARTS: scf.for %[[BLOCK:.*]] = %[[FIRST]] to
-// PARTS: tile.reduce any
-// PARTS: tile.store %{{.*}}, %blocks_classes[%b, %i, %[[BLOCK]]]
+// PARTS-NEXT: tile.load %blocks_classes[%b, %i, %[[BLOCK]]]
+// PARTS: arith.cmpi sge, %{{.*}}, %c3
+// PARTS: scf.if
+// PARTS: tile.reduce any %{{.*}} over ["n"]
+// PARTS: tile.reduce any %{{.*}} over ["m", "n"]
+// PARTS: tile.store %{{.*}}, %blocks_asked[%b, %i, %[[BLOCK]]]
 // PARTS: tile.to_list
+// PARTS: %blocks = attn.workspace "blocks" shape
 // PARTS: tile.kernel @documents_0_blocks grid(%b < %B, %i < %{{.*}}) attributes {tile.block_list} {
 // PARTS-NOT: %doc
 // PARTS: scf.for %[[BLOCK:.*]] = %c0 to
-// PARTS-NEXT: tile.load %blocks_classes[%b, %i, %[[BLOCK]]]
+// PARTS-NEXT: tile.load %blocks_asked[%b, %i, %[[BLOCK]]]
 // PARTS-NOT: %doc
 // PARTS: tile.store %[[BLOCK]], %blocks[%b, %i, %{{.*}}]
 // PARTS: tile.to_list
@@ -116,7 +132,13 @@ tile.program @documents sizes(%B, %H, %S) ins(%X: f32[B, H, S, S], %doc: i32[B, 
 #n = #tile.axes<"n">
 #mn = #tile.axes<"m", "n">
 
-// A condition that no block's indices cross is read once a block.
+// A condition that no block's indices cross is read once a block; nothing is left
+// to ask.
+// PARTS-LABEL: tile.program @table
+// PARTS: tile.kernel @table_0_blocks_classes
+// PARTS: tile.load %allowed[%{{.*}}, %{{.*}}] : tensor<?x?xi1>, (index, tensor<32xindex, #block>) -> tensor<32xi1, #block>
+// PARTS-NOT: blocks_asked
+// PARTS: tile.kernel @table_0 grid
 // CHECK-LABEL: tile.program @table
 // CHECK: tile.kernel @table_0_blocks
 // CHECK: scf.for

@@ -108,10 +108,11 @@ std::optional<int64_t> Evaluator::positionOf(Value tensor, OperandRange indices,
 }
 
 void Evaluator::store(tile::StoreOp store) {
-  if (auto position = positionOf(store.getTensor(), store.getIndices(),
-                                 store.getValue().getType(), 0))
-    tensors[store.getTensor()].data[*position] =
-        int64_t(env.find(store.getValue())->second[0]);
+  const Elements &elements = env.find(store.getValue())->second;
+  for (auto [i, element] : llvm::enumerate(elements))
+    if (auto position = positionOf(store.getTensor(), store.getIndices(),
+                                   store.getValue().getType(), i))
+      tensors[store.getTensor()].data[*position] = int64_t(element);
 }
 
 bool Evaluator::run(Block &block) {
@@ -249,7 +250,13 @@ std::optional<Elements> Evaluator::compute(Operation &op) {
     const Elements &x = env.find(reduce.getOperand())->second;
     bool least = reduce.getKind() == attn::ReduceKind::Min ||
                  reduce.getKind() == attn::ReduceKind::All;
-    return Elements{least ? *llvm::min_element(x) : *llvm::max_element(x)};
+    Elements result(countOf(type),
+                    least ? *llvm::max_element(x) : *llvm::min_element(x));
+    for (auto [i, element] : llvm::enumerate(x)) {
+      Number &found = result[elementOf(type, reduce.getOperand().getType(), i)];
+      found = least ? std::min(found, element) : std::max(found, element);
+    }
+    return result;
   }
   return elementwise(op);
 }
