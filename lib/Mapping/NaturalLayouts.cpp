@@ -35,6 +35,18 @@ StringAttr NaturalLayouts::rowsOf(RankedTensorType type) const {
   return tile::getAxes(type).front();
 }
 
+/// A tile of too few rows and columns for a matrix instruction's block.
+static tile::FragmentAttr wholeInEachLane(RankedTensorType type) {
+  SmallVector<Layout::Digits> digits(type.getRank());
+  int64_t registers = 1;
+  for (unsigned axis = type.getRank(); axis-- > 0;) {
+    digits[axis].push_back(
+        {type.getDimSize(axis), tile::Unit::Register, registers});
+    registers *= type.getDimSize(axis);
+  }
+  return tile::FragmentAttr::get(type.getContext(), Layout(digits));
+}
+
 tile::FragmentAttr NaturalLayouts::get(RankedTensorType type) const {
   MLIRContext *context = type.getContext();
   ArrayRef<StringAttr> names = tile::getAxes(type);
@@ -54,6 +66,8 @@ tile::FragmentAttr NaturalLayouts::get(RankedTensorType type) const {
   unsigned column = row == 0 ? 1 : 0;
   int64_t rows = type.getDimSize(row), columns = type.getDimSize(column);
   int64_t columnWarps = hasRows ? warpsOf(names[column]) : 1;
+  if (rows % kBlockRows != 0)
+    return wholeInEachLane(type);
   if (!hasRows) // every warp a part, as far as there are blocks
     for (rowWarps = warps.getCount(); rows % (kBlockRows * rowWarps) != 0;)
       rowWarps /= 2;
