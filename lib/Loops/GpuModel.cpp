@@ -373,6 +373,9 @@ void GpuModel::addFactor(Value factor, bool isLeft, int64_t bytes) {
   // Scores, rounded for the next product; f32 ones take the scores' place.
   if (!isShared && bytes < 4)
     rounded.push_back({own, bytes, 1});
+  // Read as they are, wider than the product's: a tile that is read, too.
+  if (!isShared && read)
+    known.erase(factor);
 }
 
 void GpuModel::addProduct(attn::ReduceOp reduction, Value lhs, Value rhs) {

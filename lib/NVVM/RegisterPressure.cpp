@@ -243,11 +243,12 @@ int64_t predictRegisters(warp::KernelOp kernel) {
   // are used as they are wait for them; of all else half was seen to. Where
   // there are none, half of the loads' addresses wait with them.
   needed += products > 0 ? floats + others / 2 : others / 2;
-  bool hasLoop = !kernel.getBody().getOps<scf::ForOp>().empty();
-  double base = (hasLoop ? kOfLoop : kOfStraight) +
-                kOfAxis * double(kernel.getBounds().size());
-  double taken = base + kOfFew * double(needed);
-  if (hasLoop)
+  bool isStraight =
+      products == 0 && kernel.getBody().getOps<scf::ForOp>().empty();
+  double taken = (isStraight ? kOfStraight : kOfLoop) +
+                 kOfAxis * double(kernel.getBounds().size()) +
+                 kOfFew * double(needed);
+  if (!isStraight)
     taken = std::max(taken, (products > 0 ? kOfProducts : 1) * double(needed));
   if (products > 0)
     if (auto step = double(stepAbove(double(needed) / kOverStep, threads));
