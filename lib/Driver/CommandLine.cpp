@@ -16,6 +16,9 @@
 #include "Session.h"
 #include "attentile/Driver.h"
 #include "attentile/Loops/Passes.h"
+#include "attentile/Mapping/Passes.h"
+#include "attentile/NVVM/Passes.h"
+#include "attentile/Native/Passes.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
@@ -58,6 +61,9 @@ static void printVersion(llvm::raw_ostream &os) {
 static std::optional<int> parse(int argc, char **argv, const char *overview) {
   // --mlir-print-ir-after=PASS knows the passes that are registered.
   registerAttentileLoopsPasses();
+  registerAttentileMappingPasses();
+  registerAttentileNativePasses();
+  registerAttentileNVVMPasses();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   mlir::registerLoopInvariantCodeMotionPass();

@@ -227,6 +227,26 @@ def WarpSpreadRandom : Pass<"warp-spread-random", "::mlir::ModuleOp"> {
   }];
 }
 
+def WarpFoldDistances : Pass<"warp-fold-distances", "::mlir::ModuleOp"> {
+  let summary = "|x - y| <= r as one comparison";
+  let description = [{
+    Of a neighbourhood each score takes a difference, its absolute value and a
+    comparison. x - y + r is from 0 to 2 r where |x - y| is at most r, so that one
+    comparison without a sign does, and x + r is the row's.
+
+    ```mlir
+    %d = arith.subi %x, %y overflow<nsw> : i32      // %x outside of the loop
+    %a = math.absi %d : i32
+    %near = arith.cmpi sle, %a, %r : i32
+    // becomes
+    %xr = arith.addi %x, %r : i32                   // once a row
+    %place = arith.subi %xr, %y : i32
+    %near = arith.cmpi ult, %place, %end : i32      // 2 r + 1, or 0 where r is below 0
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def WarpUnrollCollections : Pass<"warp-unroll-collections", "::mlir::ModuleOp"> {
   let summary = "many classes of blocks at once";
   let description = [{

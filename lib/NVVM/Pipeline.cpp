@@ -32,6 +32,7 @@ void buildRegisterPipeline(OpPassManager &manager) {
   manager.addPass(createWarpHoistLoads());
   manager.addPass(createWarpSpreadRandom());
   manager.addPass(createWarpNarrowIndices());
+  manager.addPass(createWarpFoldDistances());
   manager.addPass(createWarpUnrollCollections());
 }
 
