@@ -62,8 +62,14 @@ void report(llvm::raw_ostream &os, const PassCheck &check, size_t planned,
   if (!lost.empty())
     os << (check.passed() ? "nothing to compare in " : "NOTHING TO COMPARE in ")
        << lost;
+  else if (options.recorder)
+    os << "prepared";
+  else if (2 * check.excluded > check.elements)
+    os << llvm::format("ok in the %.0f %% that could be compared",
+                       100.0 * double(check.elements - check.excluded) /
+                           double(check.elements));
   else
-    os << (options.recorder ? "prepared" : "ok");
+    os << "ok";
   if (!options.recorder) {
     os << llvm::format("   worst %.2f of the bound", check.worstRatio);
     for (auto [type, error] : check.relativeErrors)

@@ -12,10 +12,11 @@
 // loops that carry a softmax's running maximum, fused or not, chained or not,
 // within loops that pass it on or not. Leaves: the same loops. Does not handle:
 // exponentials of anything but a difference to a softmax's reference; a maximum
-// whose exact value is wanted.
+// whose exact value is wanted; programs that compare what they compute.
 //
 //===----------------------------------------------------------------------===//
 
+#include "ComparedValues.h"
 #include "GuardedStep.h"
 #include "PositiveFactors.h"
 #include "attentile/Loops/Passes.h"
@@ -373,7 +374,15 @@ void foldKernel(tile::KernelOp kernel) {
 
 struct TileFoldExp2 : impl::TileFoldExp2Base<TileFoldExp2> {
   void runOnOperation() override {
-    getOperation()->walk([](tile::KernelOp kernel) { foldKernel(kernel); });
+    getOperation()->walk([](tile::ProgramOp program) {
+      if (!comparesComputed(program)) {
+        program.walk([](tile::KernelOp kernel) { foldKernel(kernel); });
+        return;
+      }
+      remark::missed(program.getLoc(), remark::RemarkOpts::name("Compared")
+                                           .category(DEBUG_TYPE))
+          << "computed floats are compared: equal ones are to come out equal";
+    });
   }
 };
 

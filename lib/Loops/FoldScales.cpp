@@ -10,7 +10,8 @@
 // (1 / c) for a constant c. Expects: tile kernels whose softmaxes are in base 2
 // already (tile-fold-exp2). Leaves: the same values within the bound of the
 // formula. Does not handle: a scale that is known only when the kernel runs;
-// exponentials of what no f32 operation rounded.
+// exponentials of what no f32 operation rounded; programs that compare what
+// they compute.
 //
 // Why the bound (DESIGN section 3) holds, with u = 2^-24. A check grants a value
 // twice its bound e: what the kernel loses as the formula stands is at most e,
@@ -27,6 +28,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ComparedValues.h"
 #include "PositiveFactors.h"
 #include "attentile/Loops/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -214,6 +216,8 @@ bool isFloat32(Value value) {
 struct TileFoldScales : impl::TileFoldScalesBase<TileFoldScales> {
   void runOnOperation() override {
     getOperation()->walk([](tile::KernelOp kernel) {
+      if (comparesComputed(kernel->getParentOfType<tile::ProgramOp>()))
+        return;
       SmallVector<math::ExpOp> exponentials;
       SmallVector<arith::DivFOp> quotients;
       kernel->walk([&](Operation *op) {

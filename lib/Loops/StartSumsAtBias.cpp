@@ -27,6 +27,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ComparedValues.h"
 #include "KnownSigns.h"
 #include "PositiveFactors.h"
 #include "attentile/Loops/Passes.h"
@@ -340,6 +341,7 @@ struct TileStartSumsAtBias
       auto resources =
           kernel->getAttrOfType<tile::ResourcesAttr>("tile.resources");
       if (hasLogarithm ||
+          comparesComputed(kernel->getParentOfType<tile::ProgramOp>()) ||
           (resources && resources.getRegisters() > kMostRegisters))
         return;
       for (arith::AddFOp sum : sums) {
