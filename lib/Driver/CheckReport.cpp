@@ -65,9 +65,10 @@ void report(llvm::raw_ostream &os, const PassCheck &check, size_t planned,
   else if (options.recorder)
     os << "prepared";
   else if (2 * check.excluded > check.elements)
-    os << llvm::format("ok in the %.0f %% that could be compared",
-                       100.0 * double(check.elements - check.excluded) /
-                           double(check.elements));
+    os << "ok in the "
+       << llvm::format("%.0f", 100.0 * double(check.elements - check.excluded) /
+                                   double(check.elements))
+       << " % that could be compared";
   else
     os << "ok";
   if (!options.recorder) {

@@ -14,8 +14,8 @@
 //     (n of O[m, e] = sum[d](q * sum[n](k * v)) with D bound) where its own
 //     size is unknown or that of an output's axis that they lack, in a kernel
 //     without loops over tiles;
-//   - an axis of an output that no score has (e). A score is a reduction over
-//     an axis of the first kind in the body of another reduction.
+//   - the last axis of an output that no score has (e). A score is a reduction
+//     over an axis of the first kind in the body of another reduction.
 //
 // attn-form-grids decides by the same rules which axes are whole.
 //
@@ -143,7 +143,11 @@ void Sema::findHeadSizes() {
       }
     }
     AxisSet inScore = hasScores ? scores : hasMaxima ? maxima : left;
-    whole |= left & ~inScore;
+    for (unsigned id : llvm::reverse(statement.index))
+      if (!(inScore >> id & 1)) {
+        whole |= AxisSet(1) << id;
+        break;
+      }
   }
   for (auto [i, index] : llvm::enumerate(kernel.indices))
     if (whole >> i & 1)

@@ -44,9 +44,10 @@ def AttnFormGrids : Pass<"attn-form-grids"> {
   let summary = "which axes are grid, tile and loop, and which statements run together";
   let description = [{
     Each statement's axes get a role. *Whole* in the tile are axes summed inside
-    a score (d) and output axes that no score has (e). Other reduced axes are
-    *loops* (n). Of the output's axes that only one factor of a score's product
-    has, the last is the *tile* axis (m); the others (batch, head) are *steps*
+    a score (d) and the last output axis that no score has (e), with others of
+    these where all are a few. Other reduced axes are *loops* (n). Of the output's
+    axes that only one factor of a score's product has, the last whose rows share
+    what a loop reads is the *tile* axis (m); the others (batch, head) are *steps*
     of the grid. A product outside any loop over keys is tiled along both of its
     sides. Rows whose scores are no product are tiled along the last axis that has
     keys in common, if there is one; a statement without reductions along the

@@ -154,6 +154,10 @@ void sliceStatement(Statement &statement, attn::KernelOp kernel,
 
 namespace {
 
+/// How many columns stand whole that no score has, where these are of several
+/// axes, each of which takes a multiple of 16.
+constexpr int64_t kMostColumns = 256;
+
 /// Decides the roles of one statement's axes (see attn-form-grids).
 class RoleAssignment {
 public:
@@ -222,19 +226,31 @@ private:
 
   /// Axes of the left side that no score has: whole or, where that is much or
   /// not known, tiled where a sum keeps them (an output's head size, e); a loop
-  /// around the write where no loop needs them.
+  /// around the write where no loop needs them. Of several that are kept the
+  /// last one is; others stand whole beside it if all are a few, else each
+  /// index is a program (heads of values that share one attention).
   void placeUnscored() {
     attn::Axes kept = carried;
     for (attn::ReduceOp reduction : loops)
       kept |= axes.of(reduction);
-    for (BlockArgument index : statement.left) {
+    int64_t columns = 0; // that stand whole, as tiles have them
+    for (BlockArgument index : llvm::reverse(statement.left)) {
       unsigned number = axes.numberOf(index);
       if (!rest.test(number) || scored.test(number))
         continue;
       std::optional<int64_t> extent = getConstantExtent(kernel, index);
       rest.reset(number);
-      if (!kept.test(number))
+      if (!kept.test(number)) {
         loop.set(number);
+        continue;
+      }
+      bool isLast = columns == 0;
+      int64_t taken = extent ? llvm::alignTo(*extent, 16) : kMostColumns + 1;
+      columns = isLast                   ? taken
+                : columns > kMostColumns ? columns
+                                         : columns * taken;
+      if (!isLast)
+        (columns <= kMostColumns ? whole : step).set(number);
       else if (!extent) // of what goes through workspace: no head size
         (axesOfOneFactor(loops).test(number) ? tile : step).set(number);
       else
@@ -328,21 +344,25 @@ private:
     return shares;
   }
 
-  /// Tiles the last axis that only one factor of a product has; with `both`,
-  /// the last of each factor.
+  /// Tiles the last axis that only one factor of a product has, one whose rows
+  /// share what a loop reads before others; with `both`, the last of each
+  /// factor.
   void placeSides(ArrayRef<attn::ReduceOp> products, bool both) {
     auto [lhs, rhs] = getSides(products);
     const attn::Axes *sides[2] = {&lhs, &rhs};
     bool open[2] = {true, true};
-    for (BlockArgument index : llvm::reverse(statement.left)) {
-      unsigned number = axes.numberOf(index);
-      for (int side : {0, 1})
-        if (open[side] && rest.test(number) && sides[side]->test(number)) {
-          place(index, /*beside=*/both);
-          open[side] = false;
-          open[1 - side] &= both;
-        }
-    }
+    for (bool any : {false, true})
+      for (BlockArgument index : llvm::reverse(statement.left)) {
+        unsigned number = axes.numberOf(index);
+        if (!any && !both && !sharesWhatLoopsRead(number))
+          continue;
+        for (int side : {0, 1})
+          if (open[side] && rest.test(number) && sides[side]->test(number)) {
+            place(index, /*beside=*/both);
+            open[side] = false;
+            open[1 - side] &= both;
+          }
+      }
   }
 
   /// With `beside`, where another tile axis may follow, a small constant one
