@@ -73,6 +73,11 @@ static bool isKnown(Value value, bool positive, unsigned depth) {
   };
   if (isa<arith::ExtFOp, arith::TruncFOp, math::SqrtOp>(op))
     return known(0, positive);
+  if (isa<math::RsqrtOp>(op)) { // of what may be infinite: 0
+    auto constant = getFloatConstant(op->getOperand(0));
+    return known(0, true) &&
+           (!positive || (constant && !constant->isInfinity()));
+  }
   if (isa<arith::AddFOp>(op))
     return (known(0, positive) && known(1, false)) ||
            (known(0, false) && known(1, positive));
