@@ -171,9 +171,16 @@ void frontend::reportSyntaxError(ParseContext &context, SourceRange range,
     return;
   else if (got == "=" && wanted == "'['")
     error.note("a value has a name by 'let NAME = ...', an output its indices, "
-               "as in O[m] = ...");
+               "one at least, as in O[m] = ...; what a loop carries goes on by "
+               "next (NAME = ...)");
   else if (got == "=" && llvm::is_contained(expected, "'=='"))
     error.note("write == to compare");
+  else if (got == "*" &&
+           context.source.text({0, range.begin}).rtrim().ends_with("*"))
+    error.note("write pow(x, y)");
+  else if (got == "and" || got == "or")
+    error.note(got == "and" ? "write && between conditions"
+                            : "write || between conditions");
   else if (atEnd && llvm::is_contained(expected, "'}'"))
     error.note("a '{' was not closed");
   else if (wanted == "a declaration")
