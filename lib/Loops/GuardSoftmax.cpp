@@ -35,6 +35,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GuardedStep.h"
+#include "PositiveFactors.h"
 #include "attentile/Loops/Passes.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -59,6 +60,23 @@ Value makeConstant(OpBuilder &b, Location loc, Type type, double value) {
   if (auto tile = dyn_cast<RankedTensorType>(type))
     scalar = SplatElementsAttr::get(tile, Attribute(scalar));
   return arith::ConstantOp::create(b, loc, scalar);
+}
+
+/// The select of 1 and 0 that `factor` is, as of dropout, by a comparison of
+/// integers; or null.
+arith::SelectOp getKept(Value factor) {
+  auto kept = factor.getDefiningOp<arith::SelectOp>();
+  return kept && floatConstant(kept.getTrueValue()) == 1 &&
+                 floatConstant(kept.getFalseValue()) == 0 &&
+                 kept.getCondition().getDefiningOp<arith::CmpIOp>()
+             ? kept
+             : arith::SelectOp();
+}
+
+/// Its condition on this side of a branch: before it, a bit for each weight
+/// would wait.
+Value askHere(OpBuilder &b, arith::SelectOp kept) {
+  return b.clone(*kept.getCondition().getDefiningOp())->getResult(0);
 }
 
 /// A copy of a part of the step.
@@ -94,6 +112,7 @@ public:
         if (isa<tile::RefOp>(user))
           mapping.map(user->getResult(0), maximum.carried());
     }
+    isFast = true;
     ones = step.rescales;
     for (Operation *op : step.step)
       if (isa<tile::BroadcastOp, arith::MulFOp>(op) &&
@@ -108,6 +127,8 @@ public:
       for (unsigned i : {0, 1})
         if (ones.contains(op->getOperand(i)))
           return mapping.map(op->getResult(0), get(b, op->getOperand(1 - i)));
+    if (Value chosen = isFast ? chooseWeight(b, op) : Value())
+      return mapping.map(op->getResult(0), chosen);
     for (Value operand : op->getOperands())
       if (ones.contains(operand))
         mapping.map(operand, get(b, operand));
@@ -122,9 +143,32 @@ public:
   void set(Value value, Value copy) { mapping.map(value, copy); }
 
 private:
+  /// p where c holds, else 0, for p * (c ? 1 : 0): the same for a weight of a
+  /// sum that the fast side finds bounded, and so finite.
+  Value chooseWeight(OpBuilder &b, Operation *op) {
+    if (!isa<arith::MulFOp>(op))
+      return {};
+    for (unsigned i : {0, 1}) {
+      Value weight = op->getOperand(i);
+      arith::SelectOp kept = getKept(op->getOperand(1 - i));
+      if (kept && isSummed(weight))
+        return arith::SelectOp::create(b, op->getLoc(), askHere(b, kept),
+                                       get(b, weight), kept.getFalseValue());
+    }
+    return {};
+  }
+  bool isSummed(Value weight) const {
+    return llvm::any_of(
+        step.references, [&](const GuardedReference &reference) {
+          auto sum = reference.tileSum.getDefiningOp<tile::ReduceOp>();
+          return sum && sum.getOperand() == weight;
+        });
+  }
+
   const GuardedStep &step;
   IRMapping mapping;
   llvm::DenseSet<Value> ones;
+  bool isFast = false; ///< with the references that the loop carries
 };
 
 class LoopGuard {
@@ -359,8 +403,16 @@ void LoopGuard::buildSpeculation() {
 /// The step as it stands moves into the other side.
 void LoopGuard::buildStep() {
   OpBuilder b = OpBuilder::atBlockBegin(choice.elseBlock());
-  for (Operation *op : step.step)
+  for (Operation *op : step.step) {
     op->moveBefore(choice.elseBlock(), choice.elseBlock()->end());
+    b.setInsertionPoint(op);
+    for (OpOperand &factor : op->getOpOperands())
+      if (arith::SelectOp kept = getKept(factor.get());
+          kept && kept->getParentOp() == loop && isa<arith::MulFOp>(op))
+        factor.set(arith::SelectOp::create(b, op->getLoc(), askHere(b, kept),
+                                           kept.getTrueValue(),
+                                           kept.getFalseValue()));
+  }
   b.setInsertionPointToEnd(choice.elseBlock());
   SmallVector<Value> conditions;
   for (GuardedReference &reference : step.references) {

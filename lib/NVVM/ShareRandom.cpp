@@ -182,11 +182,14 @@ void Sharer::share(ArrayRef<Element> elements) {
     moveUp(2);
   if (place.step == 8)
     moveUp(1);
+  // A half where it is used: words wait in half the registers.
   for (const Element &element : elements) {
     attn::RandomOp op = element.op;
-    b.setInsertionPoint(op);
-    op.replaceAllUsesWith(native::halfOf(
-        b, loc, words[element.place.rest() / 8], element.place.rest() % 2));
+    for (OpOperand &use : llvm::make_early_inc_range(op->getUses())) {
+      b.setInsertionPoint(use.getOwner());
+      use.set(native::halfOf(b, loc, words[element.place.rest() / 8],
+                             element.place.rest() % 2));
+    }
     op->erase();
   }
 }
