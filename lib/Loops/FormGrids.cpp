@@ -154,12 +154,19 @@ private:
                << kernel.nameOf(axis) << "'";
     sliceStatement(statement, kernel, axes, whole);
     unsigned earliest = 0;
-    for (Value cut : statement.cuts) {
-      if (failed(placeCut(cut)))
-        return failure();
-      earliest = std::max(earliest, gridOfCut.lookup(cut) + 1);
-    }
-    assignRoles(statement, kernel, axes, whole, tiled);
+    auto placeCuts = [&] {
+      for (Value cut : statement.cuts) {
+        if (failed(placeCut(cut)))
+          return failure();
+        earliest = std::max(earliest, gridOfCut.lookup(cut) + 1);
+      }
+      assignRoles(statement, kernel, axes, whole, tiled);
+      return success();
+    };
+    if (failed(placeCuts()))
+      return failure();
+    if (cutLoopsApart(statement, kernel, axes, whole) && failed(placeCuts()))
+      return failure();
     lastGrid = join(statement, earliest);
     return success();
   }

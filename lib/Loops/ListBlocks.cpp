@@ -100,11 +100,15 @@ void listBlocks(tile::KernelOp kernel, scf::ForOp loop,
   // bounds may still be found for it.
   if (masked.getNeeded()->isTrue() || isClosed(masked, loop, rows))
     return;
-  std::optional<BlockList> list = BlockList::create(loop, rows, blocksAtOnce);
+  // A GPU's tiles have no axis of one index.
+  std::optional<BlockList> list;
+  if (blocksAtOnce == 0 || masked.getSize() > 1)
+    list = BlockList::create(loop, rows, blocksAtOnce);
   if (!list) {
     remark::missed(loop.getLoc(), getOptions("no-list"))
-        << "no list of the blocks that are needed: the loop stands in another, "
-           "or an extent is no expression of the sizes";
+        << "no list of the blocks that are needed: the loop stands in another "
+           "or visits single indices, or an extent is no expression of the "
+           "sizes";
     return;
   }
   OpBuilder builder(loop);

@@ -60,7 +60,10 @@ def AttnFormGrids : Pass<"attn-form-grids"> {
     workspace, written by a grid that runs before: in `A[n] =
     sum[m](softmax[n](s))` the row's maximum and sum. So does a value that the
     schedule marks (`attn.materialize`): with `materialize s, p` an attention
-    formula becomes standard attention.
+    formula becomes standard attention. And so does, of a statement with loops
+    over several axes, a sum of products whose rows are other ones than the
+    tile's (`sum[u](...K[y, u]...) + sum[v](...K[v, x]...)`), or weighted by a
+    softmax, which is one loop only by itself.
 
     Of several axes that one reduction loops over (`sum[y, x]`) one is visited
     in tiles: the longest as far as sizes are known, else one that another

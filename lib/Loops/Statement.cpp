@@ -1,4 +1,4 @@
-//===- Statement.cpp - one statement of a kernel and its axes -------------===//
+//===- Statement.cpp - the roles of a statement's axes --------------------===//
 //
 // Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,151 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "Statement.h"
+#include "StatementSlice.h"
 #include "WholeAxes.h"
 
 using namespace mlir;
 
 namespace attentile {
-
-//===----------------------------------------------------------------------===//
-// Slices and cuts
-//===----------------------------------------------------------------------===//
-
-/// The axis of a loop over tiles, as a set; none for other operations.
-static attn::Axes ownLoop(Operation *op, attn::AxesAnalysis &axes) {
-  auto loop = dyn_cast<attn::ForOp>(op);
-  return axes.setOf(loop ? ValueRange(loop.getAxis()) : ValueRange());
-}
-
-/// A materialised value's grid computes the mark's operand; all others read it.
-/// A value without axes is a constant, cheaper than any memory.
-static bool isMaterialized(Operation *op, attn::AxesAnalysis &axes) {
-  return isa<attn::MaterializeOp>(op) && axes.of(op->getResult(0)).any();
-}
-
-/// One walk up from the statement's roots, users before operands. `underLoop`
-/// are the axes over whose tiles the statement's write loops; reductions over
-/// `noLoop` are cut.
-static void walkSlice(Statement &statement, attn::KernelOp kernel,
-                      attn::AxesAnalysis &axes, const attn::Axes &whole,
-                      const attn::Axes &underLoop, const attn::Axes &noLoop) {
-  // The axes of the loops that an operation stands under, on any way to it.
-  llvm::DenseMap<Operation *, attn::Axes> loops;
-  llvm::DenseSet<Value> reached;
-  auto reach = [&](Value value, const attn::Axes &from) {
-    Operation *op = value.getDefiningOp();
-    reached.insert(value);
-    if (!op || op->getBlock() != &kernel.getHeadBlock() ||
-        isa<attn::WorkspaceOp>(op))
-      return;
-    auto [entry, isNew] = loops.try_emplace(op, from);
-    if (!isNew)
-      entry->second |= from;
-  };
-  statement.slice.clear();
-  statement.cuts.clear();
-  reach(statement.value, underLoop);
-  for (Value index : statement.indices)
-    reach(index, underLoop);
-  for (Operation &op : llvm::reverse(kernel.getHeadBlock())) {
-    auto found = loops.find(&op);
-    if (found == loops.end())
-      continue;
-    attn::Axes under = found->second;
-    statement.slice.push_back(&op);
-    bool own = llvm::is_contained(op.getResults(), statement.value);
-    attn::Axes bound = ownLoop(&op, axes);
-    if (auto reduction = dyn_cast<attn::ReduceOp>(op))
-      bound = axes.setOf(reduction.getAxes());
-    bound.reset(whole);
-    bool dependsOnLoop =
-        bound.any() && under.anyCommon(axes.ofAny(op.getResults()));
-    bool isCut =
-        dependsOnLoop || bound.anyCommon(noLoop) || isMaterialized(&op, axes);
-    if (!own && isCut) {
-      for (Value result : op.getResults())
-        if (reached.contains(result))
-          statement.cuts.insert(result);
-      continue;
-    }
-    under |= bound;
-    if (auto loop = dyn_cast<attn::ForOp>(op))
-      loop.forEachUsed([&](Value used) { reach(used, under); });
-    else
-      for (Value operand : op.getOperands())
-        reach(operand, under);
-  }
-  std::reverse(statement.slice.begin(), statement.slice.end());
-}
-
-/// The operations of a slice that the statement computes itself.
-static void forEachOwn(const Statement &statement,
-                       llvm::function_ref<void(Operation *)> callback) {
-  for (Operation *op : statement.slice)
-    if (llvm::none_of(op->getResults(), [&](Value result) {
-          return statement.cuts.contains(result);
-        }))
-      callback(op);
-}
-
-/// The reductions of a slice, those in loops over tiles too.
-static void
-forEachReduction(const Statement &statement,
-                 llvm::function_ref<void(attn::ReduceOp)> callback) {
-  forEachOwn(statement, [&](Operation *op) {
-    op->walk([&](attn::ReduceOp reduction) { callback(reduction); });
-  });
-}
-
-/// The loops over tiles of a slice.
-static void forEachLoop(const Statement &statement,
-                        llvm::function_ref<void(attn::ForOp)> callback) {
-  forEachOwn(statement, [&](Operation *op) {
-    if (auto loop = dyn_cast<attn::ForOp>(op))
-      callback(loop);
-  });
-}
-
-/// The axes that the loops of a slice's reductions visit.
-static attn::Axes loopAxes(const Statement &statement, attn::AxesAnalysis &axes,
-                           const attn::Axes &whole) {
-  attn::Axes loops = axes.setOf({});
-  forEachReduction(statement, [&](attn::ReduceOp reduction) {
-    loops |= axes.setOf(reduction.getAxes());
-  });
-  forEachLoop(statement,
-              [&](attn::ForOp loop) { loops |= axes.setOf(loop.getAxis()); });
-  return loops.reset(whole);
-}
-
-void sliceStatement(Statement &statement, attn::KernelOp kernel,
-                    attn::AxesAnalysis &axes, const attn::Axes &whole) {
-  const attn::Axes none = axes.setOf({});
-  const attn::Axes left = axes.ofAny(statement.indices);
-  walkSlice(statement, kernel, axes, whole, none, none);
-  // P[m, n] = softmax[n](s) writes in a loop over n, so what depends on n may
-  // not be a loop itself.
-  attn::Axes written = loopAxes(statement, axes, whole);
-  written &= left;
-  if (written.none())
-    return;
-  // The value itself may be such a loop: Y[m] = sum[n](x[n, m] * max[m](z)), or
-  // what a loop over tiles of n leaves. Then it is the axis's other use that
-  // goes to workspace.
-  attn::Axes both = none;
-  auto reduction = statement.value.getDefiningOp<attn::ReduceOp>();
-  if (statement.value.getDefiningOp<attn::ForOp>() ||
-      (reduction && axes.setOf(reduction.getAxes()).reset(whole).any())) {
-    both = written;
-    both &= axes.of(statement.value);
-    written.reset(both);
-  }
-  walkSlice(statement, kernel, axes, whole, written, both);
-}
-
-//===----------------------------------------------------------------------===//
-// Roles
-//===----------------------------------------------------------------------===//
 
 namespace {
 

@@ -55,6 +55,14 @@ void assignRoles(Statement &statement, attn::KernelOp kernel,
                  attn::AxesAnalysis &axes, const attn::Axes &whole,
                  const attn::Axes &tiled);
 
+/// Cuts what is better a grid of its own, so that its loop is one: sums of
+/// products whose rows are other ones than the statement's tile has, as of
+/// O[y, x] = sum[u](...K[y, u]...) + sum[v](...K[v, x]...), where rows along x
+/// share the keys of the first sum alone; and sums of softmaxes over several
+/// axes. Whether there are any; the roles are then to be found again.
+bool cutLoopsApart(Statement &statement, attn::KernelOp kernel,
+                   attn::AxesAnalysis &axes, const attn::Axes &whole);
+
 } // namespace attentile
 
 #endif

@@ -1,0 +1,28 @@
+//===- StatementSlice.h - what a statement computes itself ------*- C++ -*-===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef ATTENTILE_LIB_LOOPS_STATEMENTSLICE_H
+#define ATTENTILE_LIB_LOOPS_STATEMENTSLICE_H
+
+#include "Statement.h"
+
+namespace attentile {
+
+/// The operations of a slice that the statement computes itself.
+void forEachOwn(const Statement &statement,
+                llvm::function_ref<void(mlir::Operation *)> callback);
+
+/// The reductions of a slice, those in loops over tiles too.
+void forEachReduction(const Statement &statement,
+                      llvm::function_ref<void(attn::ReduceOp)> callback);
+
+/// The loops over tiles of a slice.
+void forEachLoop(const Statement &statement,
+                 llvm::function_ref<void(attn::ForOp)> callback);
+
+} // namespace attentile
+
+#endif
