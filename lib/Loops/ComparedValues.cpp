@@ -9,13 +9,15 @@
 #include "PositiveFactors.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
 namespace attentile {
 
-static bool isComputed(Value value) {
+/// Whether an operation that `value` is made of is of a kind.
+static bool isMadeOf(Value value, function_ref<bool(Operation *)> isOfKind) {
   llvm::SetVector<Operation *> slice;
   auto add = [&](Value operand) {
     if (Operation *op = operand.getDefiningOp())
@@ -23,13 +25,27 @@ static bool isComputed(Value value) {
   };
   add(value);
   for (size_t i = 0; i < slice.size(); ++i) {
-    Operation *op = slice[i];
-    if (isa<math::ExpOp, arith::DivFOp, tile::DotOp>(op))
+    if (isOfKind(slice[i]))
       return true;
-    for (Value operand : op->getOperands())
+    for (Value operand : slice[i]->getOperands())
       add(operand);
   }
   return false;
+}
+
+static bool isComputed(Value value) {
+  return isMadeOf(value, [](Operation *op) {
+    return isa<math::ExpOp, arith::DivFOp, tile::DotOp>(op);
+  });
+}
+
+/// What a loop, or a kernel before, has found of many values.
+static bool isFound(Value value) {
+  return isMadeOf(value, [](Operation *op) {
+    auto load = dyn_cast<tile::LoadOp>(op);
+    return isa<scf::ForOp, tile::ReduceOp>(op) ||
+           (load && load.getTensor().getDefiningOp<attn::WorkspaceOp>());
+  });
 }
 
 bool comparesComputed(tile::ProgramOp program) {
@@ -37,8 +53,8 @@ bool comparesComputed(tile::ProgramOp program) {
       ->walk([](arith::CmpFOp compare) {
         Value lhs = withoutBroadcast(compare.getLhs());
         Value rhs = withoutBroadcast(compare.getRhs());
-        bool isAlike = lhs == rhs || floatConstant(lhs) || floatConstant(rhs);
-        return !isAlike && (isComputed(lhs) || isComputed(rhs))
+        return lhs != rhs && ((isComputed(lhs) && isFound(rhs)) ||
+                              (isComputed(rhs) && isFound(lhs)))
                    ? WalkResult::interrupt()
                    : WalkResult::advance();
       })

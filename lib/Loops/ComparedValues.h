@@ -19,7 +19,8 @@
 namespace attentile {
 
 /// Whether floats that `program` computes (a product, a quotient or an
-/// exponential) are compared with others than constants.
+/// exponential) are compared with what it has found of many: a reduction's
+/// result, made here or in a kernel before.
 bool comparesComputed(tile::ProgramOp program);
 
 } // namespace attentile

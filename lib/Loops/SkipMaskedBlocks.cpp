@@ -116,8 +116,19 @@ void LoopSkipper::run() {
            "reduction";
     return;
   }
-  if (!masked.hasMask())
+  if (!masked.hasMask()) {
+    // Of the scores, not of a row's sum.
+    auto axis = loop->getAttrOfType<StringAttr>("tile.axis");
+    Formulas::anyAtom(masked.getNeeded(), [&](Value atom) {
+      if (!tile::getAxisPosition(atom.getType(), axis))
+        return false;
+      missed("float-condition", atom.getLoc())
+          << "every block is computed: what a comparison of floats leaves is "
+             "not known for blocks";
+      return true;
+    });
     return mark(tile::BlockClass::Full);
+  }
   if (!masked.isSafeBeyond()) {
     missed("end-not-selected", loop.getLoc())
         << "every block is computed: indices beyond the axis's end are not "
