@@ -93,8 +93,10 @@ Value Folder::getCentre(Value value, Value offset, bool isAdded) {
     return centre;
   OpBuilder b(value.getContext());
   DominanceInfo dominance;
-  bool isLater = value.getDefiningOp() &&
-                 dominance.properlyDominates(offset, value.getDefiningOp());
+  // An argument, as of a loop around, is there where its block begins.
+  Operation *from = value.getDefiningOp();
+  bool isLater = dominance.properlyDominates(
+      offset, from ? from : &value.getParentBlock()->front());
   setPlaceAfter(b, isLater ? value : offset);
   Location loc = value.getLoc();
   return centre = isAdded
