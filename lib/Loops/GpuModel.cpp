@@ -143,19 +143,6 @@ bool GpuModel::isWindowOfScores(attn::ReadOp read) const {
   return last == looped;
 }
 
-/// Whether a softmax's reference is computed from a value: it has been used
-/// when the weights are made.
-static bool isForScores(Value value) {
-  llvm::SetVector<Operation *> users(value.user_begin(), value.user_end());
-  for (size_t i = 0; i < users.size(); ++i) {
-    auto reduction = dyn_cast<attn::ReduceOp>(users[i]);
-    if (reduction && reduction.getKind() == attn::ReduceKind::Ref)
-      return true;
-    users.insert(users[i]->user_begin(), users[i]->user_end());
-  }
-  return false;
-}
-
 /// What scores are computed from: values of rows or columns alone that are more
 /// than a position.
 void GpuModel::addOperand(Operation &op) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Products.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -40,6 +41,17 @@ std::optional<Product> matchProduct(attn::ReduceOp reduction,
   Type type = *reduction.getProduct();
   return Product{findFactor(multiply.getLhs(), type),
                  findFactor(multiply.getRhs(), type)};
+}
+
+bool isForScores(Value value) {
+  llvm::SetVector<Operation *> users(value.user_begin(), value.user_end());
+  for (size_t i = 0; i < users.size(); ++i) {
+    auto reduction = dyn_cast<attn::ReduceOp>(users[i]);
+    if (reduction && reduction.getKind() == attn::ReduceKind::Ref)
+      return true;
+    users.insert(users[i]->user_begin(), users[i]->user_end());
+  }
+  return false;
 }
 
 } // namespace attentile

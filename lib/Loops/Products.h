@@ -25,6 +25,10 @@ std::optional<Product> matchProduct(attn::ReduceOp reduction,
                                     attn::AxesAnalysis &axes,
                                     const attn::Axes &steps);
 
+/// Whether a softmax's reference is computed from a value: it has been used
+/// when the weights are made.
+bool isForScores(mlir::Value value);
+
 } // namespace attentile
 
 #endif

@@ -32,4 +32,13 @@ bool collectArithmetic(Operation *op,
   return true;
 }
 
+void moveToStart(Block &body, const llvm::SetVector<Operation *> &slice) {
+  Operation *first = &body.front();
+  for (Operation *op : slice)
+    if (op == first)
+      first = op->getNextNode();
+    else
+      op->moveBefore(first);
+}
+
 } // namespace attentile

@@ -17,6 +17,10 @@ namespace attentile {
 bool collectArithmetic(mlir::Operation *op,
                        llvm::SetVector<mlir::Operation *> &slice);
 
+/// Moves a slice of `body` to its start, in its order.
+void moveToStart(mlir::Block &body,
+                 const llvm::SetVector<mlir::Operation *> &slice);
+
 } // namespace attentile
 
 #endif

@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Does: compares x - y + r, which is from 0 to 2 r, without a sign: a
-// difference
-//   and a comparison for each score, as x + r is the row's.
+// Does: compares x - y + r, which is from 0 to 2 r, without a sign: for each
+//   score a difference and a comparison, as x + r is the row's.
 // Expects: registers, no fragments; indices narrowed to 32 bits.
 // Leaves: |x - y| whose distance is used otherwise.
 // Does not handle: indices of 64 bits, for which the sums may overflow.

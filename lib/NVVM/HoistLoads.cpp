@@ -51,12 +51,7 @@ void hoist(Block &body) {
   }
   if (!hasProduct || registers > kMostRegisters)
     return;
-  Operation *first = &body.front();
-  for (Operation *op : slice)
-    if (op == first)
-      first = op->getNextNode();
-    else
-      op->moveBefore(first);
+  moveToStart(body, slice);
 }
 
 struct WarpHoistLoads : impl::WarpHoistLoadsBase<WarpHoistLoads> {

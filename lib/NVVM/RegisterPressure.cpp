@@ -242,7 +242,7 @@ int64_t predictRegisters(warp::KernelOp kernel) {
   // What is loaded one by one is asked for before the products. Floats that
   // are used as they are wait for them; of all else half was seen to. Where
   // there are none, half of the loads' addresses wait with them.
-  needed += products > 0 ? floats + others / 2 : others / 2;
+  needed += others / 2 + (products > 0 ? floats : 0);
   bool isStraight =
       products == 0 && kernel.getBody().getOps<scf::ForOp>().empty();
   double taken = (isStraight ? kOfStraight : kOfLoop) +

@@ -42,12 +42,7 @@ void loadFirst(Block &body) {
     if (collectArithmetic(load, more))
       slice = std::move(more);
   }
-  Operation *first = &body.front();
-  for (Operation *op : slice)
-    if (op == first)
-      first = op->getNextNode();
-    else
-      op->moveBefore(first);
+  moveToStart(body, slice);
 }
 
 struct WarpUnrollCollections
