@@ -257,12 +257,9 @@ Value BlockTruth::ask(Formula formula, RankedTensorType type,
                           : elements;
 }
 
-std::optional<Truth> BlockTruth::getOfRow(Formula formula, Row row) {
-  auto axis = loop->getAttrOfType<StringAttr>("tile.axis");
-  RankedTensorType type =
-      tile::getTileType(index.getBuilder().getI1Type(), {axis}, {size});
-  Value elements =
-      ask(formula, type, [&](Value atom) { return copyOfRow(atom, row); });
+std::optional<Truth> BlockTruth::getOf(Part part, Formula formula) {
+  Value elements = ask(formula, getType(part, index.getBuilder().getI1Type()),
+                       [&](Value atom) { return copyOf(part, atom); });
   if (!elements)
     return std::nullopt;
   return Truth{reduceElements(elements, attn::ReduceKind::Any),

@@ -15,8 +15,8 @@
 //                       surely   all four equal
 //
 // Where that leaves it open (what two conditions together exclude, a remainder
-// that wraps), the elements are asked, one by one: those of the first and last
-// row, which mostly settle it, then all.
+// that wraps), the elements are asked, one by one: some, evenly spaced, which
+// mostly settle it, those of the first and last row, then all.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ATTENTILE_LOOPS_BLOCKTRUTH_H
@@ -48,11 +48,12 @@ public:
   /// Whether a condition is one value in all of the block.
   bool isUniform(mlir::Value condition) { return bool(copyUniform(condition)); }
 
-  /// The same of one row alone, the tile's first or its last that counts: can
-  /// says whether it holds for an element there. Nothing if a condition cannot
-  /// be taken apart into rows.
-  enum class Row { First, Last };
-  std::optional<Truth> getOfRow(Formula formula, Row row);
+  /// Some of the block's elements: the tile's first row or its last that
+  /// counts, or 8 x 4 elements, evenly spaced from corner to corner.
+  enum class Part { FirstRow, LastRow, Samples };
+  /// The same of a part: can says whether it holds for an element there.
+  /// Nothing if a condition cannot be taken apart into elements.
+  std::optional<Truth> getOf(Part part, Formula formula);
   /// Whether the formula holds for an element, or for all, by asking each.
   mlir::Value askAny(Formula formula);
   mlir::Value askAll(Formula formula);
@@ -83,8 +84,11 @@ private:
   mlir::Value reduceElements(mlir::Value tile, attn::ReduceKind kind);
   mlir::Value getElementsThatCount(mlir::RankedTensorType type);
   mlir::RankedTensorType getType(Formula formula);
-  mlir::Value copyOfRow(mlir::Value value, Row row);
-  mlir::Value computeOfRow(mlir::Operation *op, Row row);
+  mlir::Value copyOf(Part part, mlir::Value value);
+  mlir::Value computeOf(Part part, mlir::Operation *op);
+  mlir::Value getSampled(mlir::Value first, mlir::Value last, int64_t extent,
+                         bool ofRows);
+  mlir::RankedTensorType getType(Part part, mlir::Type element);
   mlir::Value ask(Formula formula, mlir::RankedTensorType type,
                   llvm::function_ref<mlir::Value(mlir::Value)> getElements);
 
@@ -97,7 +101,7 @@ private:
   mlir::IRMapping copies;
   llvm::DenseMap<mlir::Value, Range> ranges;
   llvm::DenseMap<mlir::Value, mlir::Value> uniform;
-  llvm::DenseMap<mlir::Value, mlir::Value> ofRow[2];
+  llvm::DenseMap<mlir::Value, mlir::Value> parts[3];
 };
 
 /// Whether a condition can be evaluated element by element before its loop, and

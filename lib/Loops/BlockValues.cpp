@@ -119,35 +119,77 @@ Value BlockTruth::computeUniform(Value value) {
 }
 
 //===----------------------------------------------------------------------===//
-// One row
+// Some elements
 //===----------------------------------------------------------------------===//
 
-/// A value in one row of the tile: a scalar, or a tile of the loop's axis; null
-/// where that is not computed element by element.
-Value BlockTruth::copyOfRow(Value value, Row row) {
+/// Samples of the block: so many rows by so many columns.
+static constexpr int64_t kSampledRows = 8, kSampledColumns = 4;
+
+RankedTensorType BlockTruth::getType(Part part, Type element) {
+  if (part == Part::Samples)
+    return tile::getTileType(element,
+                             {index.getBuilder().getStringAttr("sample")},
+                             {kSampledRows * kSampledColumns});
+  return tile::getTileType(
+      element, {loop->getAttrOfType<StringAttr>("tile.axis")}, {size});
+}
+
+/// The rows or the columns of the samples, of `extent` indices from `first` on,
+/// of which `last` is the last that counts.
+Value BlockTruth::getSampled(Value first, Value last, int64_t extent,
+                             bool ofRows) {
+  OpBuilder &builder = index.getBuilder();
+  Location loc = index.getLoc();
+  RankedTensorType type = getType(Part::Samples, builder.getIndexType());
+  int64_t count = ofRows ? kSampledRows : kSampledColumns;
+  int64_t step = llvm::divideCeil(std::max<int64_t>(extent - 1, 0), count - 1);
+  Value sample = tile::IndexOp::create(builder, loc, type, index.constant(0));
+  Value columns = index.fill(type, kSampledColumns);
+  sample =
+      ofRows
+          ? attn::FloorDivOp::create(builder, loc, sample, columns).getResult()
+          : attn::FloorModOp::create(builder, loc, sample, columns);
+  Value at = arith::AddIOp::create(
+      builder, loc, tile::BroadcastOp::create(builder, loc, type, first),
+      arith::MulIOp::create(builder, loc, sample, index.fill(type, step)));
+  return arith::MinSIOp::create(
+      builder, loc, at, tile::BroadcastOp::create(builder, loc, type, last));
+}
+
+/// A value in some of the block: a scalar, or a tile; null where that is not
+/// computed element by element.
+Value BlockTruth::copyOf(Part part, Value value) {
   value = stripBroadcast(value);
   if (!isa<ShapedType>(value.getType()))
     return copy(value);
-  auto [known, isNew] = ofRow[unsigned(row)].try_emplace(value);
+  auto &known = parts[unsigned(part)];
+  auto [found, isNew] = known.try_emplace(value);
   if (!isNew)
-    return known->second;
+    return found->second;
   Value result;
   auto axis = loop->getAttrOfType<StringAttr>("tile.axis");
   auto indices = value.getDefiningOp<tile::IndexOp>();
-  if (Value number = copyUniform(value))
+  bool isSampled = part == Part::Samples;
+  if (Value number = copyUniform(value)) {
     result = number;
-  else if (indices && tile::getAxes(indices.getType())[0] == axis)
-    result = copy(value);
-  else if (indices && sets.isInvariant(value))
-    result =
-        row == Row::First ? sets.getRange(value).lo : sets.getRange(value).hi;
-  else if (Operation *op = value.getDefiningOp(); op && !indices)
-    result = computeOfRow(op, row);
-  ofRow[unsigned(row)][value] = result;
+  } else if (indices && tile::getAxes(indices.getType())[0] == axis) {
+    result = isSampled ? getSampled(start, last, size, /*ofRows=*/false)
+                       : copy(value);
+  } else if (indices && sets.isInvariant(value)) {
+    Range range = sets.getRange(value);
+    result = isSampled ? getSampled(range.lo, range.hi,
+                                    indices.getType().getDimSize(0),
+                                    /*ofRows=*/true)
+             : part == Part::FirstRow ? range.lo
+                                      : range.hi;
+  } else if (Operation *op = value.getDefiningOp(); op && !indices) {
+    result = computeOf(part, op);
+  }
+  known[value] = result;
   return result;
 }
 
-Value BlockTruth::computeOfRow(Operation *op, Row row) {
+Value BlockTruth::computeOf(Part part, Operation *op) {
   OpBuilder &builder = index.getBuilder();
   if (op->getNumRegions() != 0 || op->getNumResults() != 1)
     return {};
@@ -162,16 +204,15 @@ Value BlockTruth::computeOfRow(Operation *op, Row row) {
       operands.push_back(operand);
       continue;
     }
-    Value part = copyOfRow(operand, row);
-    if (!part)
+    Value own = copyOf(part, operand);
+    if (!own)
       return {};
-    isTile |= isa<ShapedType>(part.getType());
-    operands.push_back(part);
+    isTile |= isa<ShapedType>(own.getType());
+    operands.push_back(own);
   }
   Type type = tile::getElementType(op->getResult(0).getType());
   if (isTile)
-    type = tile::getTileType(
-        type, {loop->getAttrOfType<StringAttr>("tile.axis")}, {size});
+    type = getType(part, type);
   // All operands of the rest have one shape.
   if (isTile && !load)
     for (Value &operand : operands)

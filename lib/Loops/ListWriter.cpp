@@ -16,6 +16,8 @@ using namespace mlir;
 
 namespace attentile {
 
+using Part = BlockTruth::Part;
+
 /// Classes, as one step hands them to the next.
 enum : int64_t { kNotNeeded, kPartial, kFull, kOpen };
 
@@ -86,13 +88,31 @@ ListWriter::Judgement ListWriter::judge(BlockTruth &truth) {
   result.full = {index.boolean(false), index.boolean(false)};
   if (full)
     result.full = truth.get(full);
-  // Settled: hidden everywhere, or needed somewhere and full or surely not.
-  result.settled = index.logicalOr(
-      index.logicalNot(result.needed.can),
-      index.logicalAnd(result.needed.sure,
-                       index.logicalOr(result.full.sure,
-                                       index.logicalNot(result.full.can))));
+  result.settled = isSettled(result.needed, result.full);
   return result;
+}
+
+/// Hidden everywhere, or needed somewhere and full or surely not.
+Value ListWriter::isSettled(Truth needs, Truth isFull) {
+  return index.logicalOr(
+      index.logicalNot(needs.can),
+      index.logicalAnd(
+          needs.sure,
+          index.logicalOr(isFull.sure, index.logicalNot(isFull.can))));
+}
+
+/// Some elements mostly tell that one is needed and one is hidden.
+void ListWriter::addSamples(BlockTruth &truth, Judgement &judgement) {
+  Truth needs = judgement.needed, isFull = judgement.full;
+  std::optional<Truth> needed = truth.getOf(Part::Samples, this->needed), seen;
+  if (full)
+    seen = truth.getOf(Part::Samples, full);
+  if (!needed || (full && !seen))
+    return;
+  needs.sure = index.logicalOr(needs.sure, needed->can);
+  if (seen)
+    isFull.can = index.logicalAnd(isFull.can, seen->sure);
+  judgement.settled = isSettled(needs, isFull);
 }
 
 /// By the first and the last row: whether one needs an element, and has one
@@ -102,10 +122,10 @@ ListWriter::Choice ListWriter::judgeByRows(BlockTruth &truth,
   Truth isFull = judgement.full;
   Value some = judgement.needed.sure;
   Value known = index.logicalOr(isFull.sure, index.logicalNot(isFull.can));
-  for (BlockTruth::Row row : {BlockTruth::Row::First, BlockTruth::Row::Last}) {
-    std::optional<Truth> needs = truth.getOfRow(needed, row), sees;
+  for (Part row : {Part::FirstRow, Part::LastRow}) {
+    std::optional<Truth> needs = truth.getOf(row, needed), sees;
     if (full)
-      sees = truth.getOfRow(full, row);
+      sees = truth.getOf(row, full);
     if (!needs || (full && !sees))
       return judgeByElements(truth, isFull);
     some = index.logicalOr(some, needs->can);
@@ -142,6 +162,10 @@ Value ListWriter::classify(IntervalSets &shared, Value block) {
                    size);
   Judgement judgement = judge(truth);
   auto known = getIntegerConstant(judgement.settled);
+  if (!known || known->isZero()) {
+    addSamples(truth, judgement);
+    known = getIntegerConstant(judgement.settled);
+  }
   isOpen = !known || known->isZero();
   Value isFull =
       isWhollyFull({judgement.needed.can, judgement.full.sure}, block);

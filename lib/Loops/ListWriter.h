@@ -71,6 +71,8 @@ private:
   };
 
   Judgement judge(BlockTruth &truth);
+  mlir::Value isSettled(Truth needs, Truth isFull);
+  void addSamples(BlockTruth &truth, Judgement &judgement);
   Choice judgeByRows(BlockTruth &truth, const Judgement &judgement);
   Choice judgeByElements(BlockTruth &truth, Truth isFull);
   Choice branch(mlir::Value condition, llvm::function_ref<Choice()> yes,

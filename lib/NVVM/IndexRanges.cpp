@@ -78,9 +78,13 @@ ConstantIntRanges anything(const ConstantIntRanges &like) {
 struct QuotientRange : ResultRange<QuotientRange, attn::FloorDivOp> {
   static ConstantIntRanges get(ArrayRef<ConstantIntRanges> operands) {
     const ConstantIntRanges &x = operands[0], &divisor = operands[1];
-    if (divisor.smin().isNegative() || x.smin().isNegative())
+    if (divisor.smin().isNegative())
       return anything(x);
-    if (divisor.smin().isZero()) // by 0 it is 0
+    if (x.smin().isNegative()) // towards 0, or -1; by 0 it is 0
+      return ConstantIntRanges::fromSigned(
+          x.smin(), llvm::APIntOps::smax(
+                        x.smax(), APInt::getZero(x.smax().getBitWidth())));
+    if (divisor.smin().isZero())
       return ConstantIntRanges::fromSigned(divisor.smin(), x.smax());
     return ConstantIntRanges::fromSigned(x.smin().sdiv(divisor.smax()),
                                          x.smax().sdiv(divisor.smin()));

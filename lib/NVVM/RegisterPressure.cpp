@@ -27,9 +27,12 @@ constexpr int64_t kMostRegisters = 255, kRegistersOfMultiprocessor = 65536;
 /// products, three tenths more: operands that it asks for ahead, and their
 /// addresses. Small kernels share registers better, and each has some for each
 /// axis of its grid, by which it finds its place, and for its arguments: more
-/// where a loop keeps them than where all is done once.
+/// where a loop keeps them than where all is done once. Of integers alone, as
+/// kernels that list blocks are, most is computed again where it is used.
 constexpr double kOfProducts = 1.3, kOfFew = 0.75, kOfAxis = 4;
 constexpr double kOfLoop = 22, kOfStraight = 4;
+constexpr double kOfFewStraight = 0.62, kOfFewIntegers = 0.45,
+                 kOfIntegerLoop = 33;
 
 /// Where what is needed fits so many registers that another block shares the
 /// multiprocessor, and what would be taken does not, ptxas stays within them in
@@ -229,8 +232,12 @@ int64_t predictRegisters(warp::KernelOp kernel) {
   if (needed >= most)
     return most;
   int64_t products = 0, floats = 0, others = 0;
+  bool isOfIntegers = true;
   kernel.getBody().walk([&](Operation *op) {
     products += isa<warp::MmaOp>(op);
+    isOfIntegers &= llvm::none_of(op->getResultTypes(), [](Type type) {
+      return isa<FloatType>(getElementTypeOrSelf(type));
+    });
     auto load = dyn_cast<warp::LoadOp>(op);
     if (!load)
       return;
@@ -245,10 +252,14 @@ int64_t predictRegisters(warp::KernelOp kernel) {
   needed += others / 2 + (products > 0 ? floats : 0);
   bool isStraight =
       products == 0 && kernel.getBody().getOps<scf::ForOp>().empty();
-  double taken = (isStraight ? kOfStraight : kOfLoop) +
+  double ofLoop = isOfIntegers ? kOfIntegerLoop : kOfLoop;
+  double ofFew = isStraight     ? kOfFewStraight
+                 : isOfIntegers ? kOfFewIntegers
+                                : kOfFew;
+  double taken = (isStraight ? kOfStraight : ofLoop) +
                  kOfAxis * double(kernel.getBounds().size()) +
-                 kOfFew * double(needed);
-  if (!isStraight)
+                 ofFew * double(needed);
+  if (!isStraight && !isOfIntegers)
     taken = std::max(taken, (products > 0 ? kOfProducts : 1) * double(needed));
   if (products > 0)
     if (auto step = double(stepAbove(double(needed) / kOverStep, threads));
