@@ -269,18 +269,20 @@ def Attn_WordLike : AnyTypeOf<[I32, RankedTensorOf<[I32]>, VectorOfNonZeroRankOf
     "i32, or a tile or vector of it">;
 
 def Attn_RandomOp : Attn_Op<"random", [Pure, SameTypeOperands] # ElementwiseMappable.traits> {
-  let summary = "16 random bits for a place";
+  let summary = "14 random bits for a place";
   let description = [{
-    A number from 0 to 65535 that depends on the seed and one to four indices
-    alone: half j % 2 of word (j / 8) % 4 of Philox4x32-10 with the seed as key
-    (low word first) and as counter the indices, missing ones 0, the last one, j,
-    replaced by 4 * (j / 32) + (j % 8) / 2. (Salmon, Moraes, Dror, Shaw: Parallel
-    random numbers: as easy as 1, 2, 3; SC 2011.) Eight elements of a row, those
-    that a lane of a matrix fragment holds, are of one call. Works on scalars,
-    tiles and vectors. attentile/Philox.h is the same in C++.
+    A number of two bytes below 128 that depends on the seed and one to four
+    indices alone. Of Philox4x32-7 with the seed as key (low word first) and as
+    counter the indices, missing ones 0, the last one, j, replaced by
+    4 * (j / 32) + (j % 8) / 2 and the one before it, i, by 8 * (i / 16) + i % 8,
+    word (j / 8) % 4, of each byte the lower seven bits, turned right by
+    8 * (i / 8 % 2) bits: half j % 2. (Salmon, Moraes, Dror, Shaw: Parallel random
+    numbers: as easy as 1, 2, 3; SC 2011.) Sixteen elements, those that a lane of
+    a matrix fragment holds of rows i and i + 8, are of one call. Works on
+    scalars, tiles and vectors. attentile/Philox.h is the same in C++.
 
     ```mlir
-    %bits = attn.random %seed at [%b, %h, %m, %n] : index -> i32
+    %number = attn.random %seed at [%b, %h, %m, %n] : index -> i32
     ```
   }];
   let arguments = (ins Attn_IndexLike:$seed, Variadic<Attn_IndexLike>:$indices);
@@ -292,7 +294,7 @@ def Attn_RandomOp : Attn_Op<"random", [Pure, SameTypeOperands] # ElementwiseMapp
 def Attn_PhiloxOp : Attn_Op<"philox", [Pure, SameOperandsAndResultType] # ElementwiseMappable.traits> {
   let summary = "four random words for a counter";
   let description = [{
-    Philox4x32-10: four words of 32 random bits from a counter of four words and
+    Philox4x32-7: four words of 32 random bits from a counter of four words and
     a key of two. What attn.random takes its halves from; passes that know which
     elements share a call make it.
 

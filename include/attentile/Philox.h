@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Philox4x32-10 of Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as
+// Philox4x32-7 of Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as
 // easy as 1, 2, 3" (SC 2011), and what dropout takes of it (LANGUAGE, section
 // 2). In plain C++, for the reference and the tests; compiled code has it from
 // attn-expand-random.
@@ -24,7 +24,7 @@ namespace attentile {
 /// The constants of a round: multipliers, and what is added to the key.
 inline constexpr uint32_t kPhiloxMultipliers[2] = {0xD2511F53, 0xCD9E8D57};
 inline constexpr uint32_t kPhiloxWeyl[2] = {0x9E3779B9, 0xBB67AE85};
-inline constexpr unsigned kPhiloxRounds = 10;
+inline constexpr unsigned kPhiloxRounds = 7;
 
 /// Four random words for a counter under a key.
 inline std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter,
@@ -42,15 +42,29 @@ inline std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter,
 /// Four calls serve this many consecutive elements of a row.
 inline constexpr int64_t kRandomSpan = 32;
 
-/// The 16 bits of attn.random: of one to four indices, the last one is j.
-inline uint32_t randomBits(int64_t seed, llvm::ArrayRef<int64_t> indices) {
+/// Rows i and i + 8 of this many share a call.
+inline constexpr int64_t kRandomRows = 16;
+
+/// A number is two bytes without their top bits: what is added to two such
+/// numbers side by side stays in its half.
+inline constexpr uint32_t kRandomMask = 0x7f7f7f7f;
+
+/// The number of attn.random: of one to four indices, the last one is j, the
+/// one before it, if there is one, i.
+inline uint32_t randomNumber(int64_t seed, llvm::ArrayRef<int64_t> indices) {
   std::array<uint32_t, 4> counter = {0, 0, 0, 0};
-  for (size_t i = 0; i < indices.size(); ++i)
-    counter[i] = uint32_t(indices[i]);
-  uint32_t j = counter[indices.size() - 1];
-  counter[indices.size() - 1] = j / 32 * 4 + j % 8 / 2;
+  size_t last = indices.size() - 1;
+  for (size_t at = 0; at <= last; ++at)
+    counter[at] = uint32_t(indices[at]);
+  uint32_t j = counter[last], i = last ? counter[last - 1] : 0;
+  counter[last] = j / 32 * 4 + j % 8 / 2;
+  if (last)
+    counter[last - 1] = i / 16 * 8 + i % 8;
   uint32_t word = philox(
       counter, {uint32_t(seed), uint32_t(uint64_t(seed) >> 32)})[j / 8 % 4];
+  word &= kRandomMask;
+  if (i / 8 % 2)
+    word = word >> 8 | word << 24;
   return j % 2 ? word >> 16 : word & 0xffff;
 }
 

@@ -6,10 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 //   dropout(x, rate, seed) = x * where(kept, 1, 0) * (1 / (1 - rate))
-//   kept = random(seed, x's indices) >= i32(floor(65536 * rate + 0.5))
+//   kept = random(seed, x's indices) >= i32(u + 128 * floor(u / 128))
+//   u = floor(16384 * rate + 0.5)
 //
-// so that only `kept` is new: products are what every pass knows, and the last
-// factor, the same everywhere, leaves the sum that the value stands under.
+// where a random number of 14 bits is two bytes of seven, and so is u; so that
+// only `kept` is new: products are what every pass knows, and the last factor,
+// the same everywhere, leaves the sum that the value stands under.
 //
 //===----------------------------------------------------------------------===//
 
@@ -140,9 +142,14 @@ const TypedExpr *Sema::dropout(const Expr &expr, const Scope &scope,
   least.element = ElementType::I32;
   least.range = range;
   const TypedExpr *share =
-      apply(TypedExpr::Mul, {rate, floatConst(65536, range)});
+      apply(TypedExpr::Mul, {rate, floatConst(16384, range)});
   share = apply(TypedExpr::Floor,
                 {apply(TypedExpr::Add, {share, floatConst(0.5, range)})});
+  const TypedExpr *high =
+      apply(TypedExpr::Floor,
+            {apply(TypedExpr::Mul, {share, floatConst(1. / 128, range)})});
+  share = apply(TypedExpr::Add,
+                {share, apply(TypedExpr::Mul, {high, floatConst(128, range)})});
   llvm::SmallVector<const TypedExpr *, 6> operands = {seed, node(least, share)};
   for (unsigned i : indices) {
     TypedExpr index{};

@@ -39,8 +39,8 @@ static constexpr int64_t kRegistersPerLoad = 18, kRegistersPerTanh = 4,
 /// ptxas was not seen to take these.
 static constexpr int64_t kMostAtOnce = 216;
 /// Words of random calls on their way to elements, for each kRandomSpan
-/// columns.
-static constexpr int64_t kRegistersPerRandom = 24;
+/// columns: calls are made for 16 rows when these are rounded.
+static constexpr int64_t kRegistersPerRandom = 8;
 /// Packets of 8-bit numbers that are converted between two barriers: integers
 /// take two operations each, floats some ten.
 static constexpr int64_t kRegistersOfBytes = 68, kRegistersOfFloat8 = 72;

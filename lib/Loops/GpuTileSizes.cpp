@@ -133,7 +133,7 @@ double Chooser::distanceOf(const GpuTiles &tiles) {
   return steps(tiles.loop, preferred.loop) +
          2.2 * steps(tiles.rowsPerWarp, preferred.rowsPerWarp) +
          2.5 * steps(tiles.warps, preferred.warps) +
-         (model.hasRandoms() && tiles.loop < kRandomSpan
+         (model.hasRandoms() && tiles.loop % kRandomSpan != 0
               ? 2 * steps(tiles.loop, kRandomSpan)
               : 0) +
          (tiles.keepLeft != preferred.keepLeft ? 0.25 : 0);

@@ -66,9 +66,9 @@ def WarpUnrollFragments : Pass<"warp-unroll-fragments", "::mlir::ModuleOp"> {
 def WarpShareRandom : Pass<"warp-share-random", "::mlir::ModuleOp"> {
   let summary = "elements that are halves of one call share it";
   let description = [{
-    Random bits come from Philox, which gives eight times 16 bits a call. Those
-    of a lane's eight elements in 32 columns of a row are of one call
-    (`attn.random`), which this pass makes. A tile that starts in the middle of
+    Random numbers come from Philox, which gives sixteen a call. Those of a
+    lane's eight elements in 32 columns of a row, and of the row eight below, are
+    of one call (`attn.random`), which this pass makes. A tile that starts in the middle of
     32 columns chooses among the words by where it starts.
 
     ```mlir
@@ -205,24 +205,23 @@ def WarpHoistLoads : Pass<"warp-hoist-loads", "::mlir::ModuleOp"> {
   }];
 }
 
-def WarpSpreadRandom : Pass<"warp-spread-random", "::mlir::ModuleOp"> {
-  let summary = "calls of the random generator between a tile's products";
+def WarpSinkRandom : Pass<"warp-sink-random", "::mlir::ModuleOp"> {
+  let summary = "calls of the random generator in the branches that use them";
   let description = [{
-    A call needs indices alone and takes twenty wide multiplications one behind
-    the other. In a loop's body calls go up between the second half of the matrix
-    instructions that stand before them, at even distances, so that both run at
-    once.
+    A call takes fourteen wide multiplications one behind the other. Made where
+    its words are used, in the guard's fast step and in its slow one, they run
+    between the exponentials.
 
     ```mlir
-    scf.for ... {
-      %s = warp.mma ...
-      %t = warp.mma ...
-      %w:4 = attn.philox ...
+    %w:4 = attn.philox ...
+    scf.if %fast {
+      ... uses %w#0
+    }
     // becomes
-    scf.for ... {
-      %s = warp.mma ...
+    scf.if %fast {
       %w:4 = attn.philox ...
-      %t = warp.mma ...
+      ... uses %w#0
+    }
     ```
   }];
 }
@@ -287,6 +286,35 @@ def WarpNarrowIndices : Pass<"warp-narrow-indices", "::mlir::ModuleOp"> {
     %visible = arith.cmpi sle, %n_32, %m : i32
     ```
   }];
+}
+
+def WarpMaskPairs : Pass<"warp-mask-pairs", "::mlir::ModuleOp"> {
+  let summary = "two values dropped by one mask";
+  let description = [{
+    Two values that are kept where the halves of a random word reach a threshold,
+    and then rounded to 16 bits, are rounded first and masked together: halves
+    have 15 bits, so that a sum of words tells of both at once, by its sign and
+    by bit 15, which `prmt` spreads over the halves. Four instructions for six.
+
+    ```mlir
+    %low = arith.andi %word, %c65535 : i32
+    %high = arith.shrui %word, %c16 : i32
+    %keeps_p = arith.cmpi sge, %low, %least : i32
+    %keeps_q = arith.cmpi sge, %high, %least : i32
+    %p1 = arith.select %keeps_p, %p, %zero : f32
+    %q1 = arith.select %keeps_q, %q, %zero : f32
+    %two = vector.from_elements %p1, %q1 : vector<2xf32>
+    %rounded = arith.truncf %two : vector<2xf32> to vector<2xbf16>
+    // becomes
+    %two = vector.from_elements %p, %q : vector<2xf32>
+    %rounded = arith.truncf %two : vector<2xf32> to vector<2xbf16>
+    %sum = arith.addi %word, %offsets : i32          // 2^15 - least in both halves
+    %mask = nvvm.prmt <default> %selector, %sum, %sum : i32
+    %both = arith.andi %bits, %mask : i32            // of %rounded
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::vector::VectorDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect"];
 }
 
 def WarpToNVVM : Pass<"warp-to-nvvm", "::mlir::ModuleOp"> {

@@ -30,7 +30,7 @@ void buildRegisterPipeline(OpPassManager &manager) {
   manager.addPass(createCSEPass());
   // Merged loads take few registers.
   manager.addPass(createWarpHoistLoads());
-  manager.addPass(createWarpSpreadRandom());
+  manager.addPass(createWarpSinkRandom());
   manager.addPass(createWarpNarrowIndices());
   manager.addPass(createWarpFoldDistances());
   manager.addPass(createWarpUnrollCollections());
@@ -38,6 +38,7 @@ void buildRegisterPipeline(OpPassManager &manager) {
 
 void buildNVVMPipeline(OpPassManager &manager) {
   buildRegisterPipeline(manager);
+  manager.addPass(createWarpMaskPairs());
   manager.addPass(createWarpToNVVM());
   manager.addPass(createNVVMEnterLoops());
   manager.addPass(createAttnExpandRandom());

@@ -6,12 +6,14 @@
 //===----------------------------------------------------------------------===//
 //
 // Does: makes one attn.philox for the attn.random that are halves of its words.
-//   An accumulator's lane holds columns 8 i + 2 c and 8 i + 2 c + 1 of a row:
-//   with a tile that starts at a multiple of 32, eight of them are one call.
+//   An accumulator's lane holds columns 8 i + 2 c and 8 i + 2 c + 1 of rows r
+//   and r + 8: with a tile that starts at a multiple of 32 columns and of 16
+//   rows, sixteen of them are one call.
 // Expects: registers, no fragments; indices as sums.
 // Leaves: attn.philox; attn.random where the place within 32 columns is not
 //   known well enough.
-// Does not handle: columns that start at no multiple of 8.
+// Does not handle: columns that start at no multiple of 8. Rows that start at
+//   no multiple of 16 have a call each.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,11 +35,11 @@ using namespace mlir;
 namespace attentile {
 namespace {
 
-/// j = start + lane + constant: `start` a multiple of `step` (8, 16 or 32),
-/// `lane` even and below 8.
+/// An index as start + lane + constant: `start` a multiple of `step` (8, 16 or
+/// 32), `lane` below 8 and so that it does not pass the next 8.
 struct Place {
   IndexSum start, lane;
-  int64_t step = kRandomSpan;
+  int64_t step;
   int64_t constant = 0;
 
   /// The multiple of `step` that the constant lies behind, and how far.
@@ -51,8 +53,16 @@ public:
 
   void run() {
     kernel->walk([&](attn::RandomOp op) {
-      if (std::optional<Place> place = findPlace(op.getIndices().back()))
-        calls[keyOf(op, *place)].push_back({op, *place});
+      OperandRange indices = op.getIndices();
+      std::optional<Place> column = findPlace(indices.back(), kRandomSpan, 2);
+      if (!column)
+        return;
+      std::optional<Place> row;
+      if (indices.size() > 1)
+        row = findPlace(indices[indices.size() - 2], kRandomRows, 1);
+      if (row && row->step < kRandomRows)
+        row.reset();
+      calls[keyOf(op, *column, row)].push_back({op, *column, row});
     });
     for (auto &[key, elements] : calls)
       share(elements);
@@ -61,50 +71,70 @@ public:
 private:
   struct Element {
     attn::RandomOp op;
-    Place place;
+    Place column;
+    std::optional<Place> row; // if it is known well enough
   };
-  /// What is one call's: block, values, terms of the column and its group.
-  using Key = SmallVector<int64_t, 12>;
+  /// What is one call's: block, values, terms of the column and of the row, and
+  /// their groups.
+  using Key = SmallVector<int64_t, 16>;
 
-  std::optional<Place> findPlace(Value j);
-  Key keyOf(attn::RandomOp op, const Place &place);
+  std::optional<Place> findPlace(Value index, int64_t span, int64_t least);
+  Key keyOf(attn::RandomOp op, const Place &column,
+            const std::optional<Place> &row);
+  Value makeRow(OpBuilder &b, Location loc, const Place &row);
   void share(ArrayRef<Element> elements);
 
   warp::KernelOp kernel;
   IndexSums sums;
   /// In the program's order: keys hold addresses, which differ between runs.
-  llvm::MapVector<Key, SmallVector<Element>, std::map<Key, unsigned>> calls;
+  llvm::MapVector<Key, SmallVector<Element, 0>, std::map<Key, unsigned>> calls;
 };
 
-/// The least that a lane's part is not: n for x mod n.
+static constexpr int64_t kLanes = 32; // of a warp
+
+/// The least that a lane's part is not: n for x mod n, 32 / n for a lane's
+/// number by n.
 static std::optional<int64_t> boundOf(Value value) {
   APInt constant;
-  auto rest = value.getDefiningOp<arith::RemUIOp>();
-  if (rest && matchPattern(rest.getRhs(), m_ConstantInt(&constant)))
-    return constant.getSExtValue();
-  return std::nullopt;
+  if (value.getDefiningOp<warp::LaneIdOp>())
+    return kLanes;
+  Operation *op = value.getDefiningOp();
+  if (!isa_and_nonnull<arith::RemUIOp, arith::DivUIOp>(op) ||
+      !matchPattern(op->getOperand(1), m_ConstantInt(&constant)))
+    return std::nullopt;
+  int64_t number = constant.getSExtValue();
+  if (isa<arith::RemUIOp>(op))
+    return number;
+  std::optional<int64_t> whole = boundOf(op->getOperand(0));
+  if (!whole || number <= 0)
+    return std::nullopt;
+  return llvm::divideCeil(*whole, number);
 }
 
-std::optional<Place> Sharer::findPlace(Value j) {
+/// The index's place in spans of `span`; the lane's part is a multiple of
+/// `least`.
+std::optional<Place> Sharer::findPlace(Value index, int64_t span,
+                                       int64_t least) {
   IndexSum sum;
-  if (!sums.collect(j, sum))
+  if (!sums.collect(index, sum))
     return std::nullopt;
   Place place;
+  place.step = span;
   place.constant = sum.constant;
   int64_t reach = 0;
   for (auto &[number, term] : sum.terms) {
     auto [value, factor] = term;
-    int64_t known = knownFactor(value, kRandomSpan);
+    int64_t known = knownFactor(value, span);
     APInt times(64, factor, /*isSigned=*/true);
     known = std::min<int64_t>(
-        kRandomSpan, known << std::min(times.countTrailingZeros(), 5u));
+        span, known << std::min(times.countTrailingZeros(), 5u));
     if (known >= 8) {
       place.start.terms[number] = term;
       place.step = std::min(place.step, known);
       continue;
     }
     std::optional<int64_t> bound = boundOf(value);
-    if (!bound || known < 2 || factor < 0)
+    if (!bound || known < least || factor < 0)
       return std::nullopt;
     reach += (*bound - 1) * factor;
     place.lane.terms[number] = term;
@@ -114,22 +144,43 @@ std::optional<Place> Sharer::findPlace(Value j) {
   return place;
 }
 
-Sharer::Key Sharer::keyOf(attn::RandomOp op, const Place &place) {
+Sharer::Key Sharer::keyOf(attn::RandomOp op, const Place &column,
+                          const std::optional<Place> &row) {
   Key key = {int64_t(intptr_t(op->getBlock()))};
-  for (Value value : op->getOperands().drop_back())
+  for (Value value : op->getOperands().drop_back(row ? 2 : 1))
     key.push_back(int64_t(intptr_t(value.getAsOpaquePointer())));
-  for (const IndexSum *sum : {&place.start, &place.lane}) {
-    key.push_back(-1);
-    for (auto &[number, term] : sum->terms)
-      key.append({int64_t(number), term.second});
-  }
-  key.append({place.step, place.group(), place.rest() % 8 / 2});
+  auto add = [&](const Place &place, int64_t within) {
+    for (const IndexSum *sum : {&place.start, &place.lane}) {
+      key.push_back(-1);
+      for (auto &[number, term] : sum->terms)
+        key.append({int64_t(number), term.second});
+    }
+    key.append({place.step, place.group(), within});
+  };
+  add(column, column.rest() % 8 / 2);
+  if (row)
+    add(*row, row->rest() % 8);
   return key;
+}
+
+/// 8 * (i / 16) + i % 8.
+Value Sharer::makeRow(OpBuilder &b, Location loc, const Place &row) {
+  Value result =
+      arith::ConstantIndexOp::create(b, loc, 8 * row.group() + row.rest() % 8);
+  if (Value start = sums.makeBase(row.start)) {
+    Value two = arith::ConstantIndexOp::create(b, loc, 2);
+    start = arith::DivUIOp::create(b, loc, start, two);
+    result = arith::AddIOp::create(b, loc, start, result);
+  }
+  if (Value lane = sums.makeBase(row.lane))
+    result = arith::AddIOp::create(b, loc, result, lane);
+  return result;
 }
 
 void Sharer::share(ArrayRef<Element> elements) {
   attn::RandomOp first = elements.front().op;
-  const Place &place = elements.front().place;
+  const Place &place = elements.front().column;
+  const std::optional<Place> &row = elements.front().row;
   Value start = sums.makeBase(place.start), lane = sums.makeBase(place.lane);
   OpBuilder b(first);
   Location loc = first.getLoc();
@@ -162,9 +213,17 @@ void Sharer::share(ArrayRef<Element> elements) {
   SmallVector<Value, 4> indices;
   for (Value index : first.getIndices().drop_back())
     indices.push_back(native::lowWord(b, loc, index));
+  Value unknownRow = indices.empty() || row ? Value() : indices.back();
+  if (row)
+    indices.back() = native::lowWord(b, loc, makeRow(b, loc, *row));
+  else if (unknownRow)
+    indices.back() = native::pairedRow(b, loc, unknownRow);
   SmallVector<Value, 4> words =
       native::makeCall(b, loc, indices, native::lowWord(b, loc, call),
                        native::keyWords(b, loc, first.getSeed()));
+  if (unknownRow)
+    for (Value &word : words)
+      word = native::turnForRow(b, loc, word, unknownRow);
   auto isSet = [&](int64_t bit) -> Value {
     Value rest = arith::DivUIOp::create(b, loc, within, number(bit));
     rest = arith::RemUIOp::create(b, loc, rest, number(2));
@@ -187,8 +246,10 @@ void Sharer::share(ArrayRef<Element> elements) {
     attn::RandomOp op = element.op;
     for (OpOperand &use : llvm::make_early_inc_range(op->getUses())) {
       b.setInsertionPoint(use.getOwner());
-      use.set(native::halfOf(b, loc, words[element.place.rest() / 8],
-                             element.place.rest() % 2));
+      Value word = words[element.column.rest() / 8];
+      if (element.row && element.row->rest() >= 8)
+        word = native::turn(b, loc, word);
+      use.set(native::halfOf(b, loc, word, element.column.rest() % 2));
     }
     op->erase();
   }

@@ -97,21 +97,6 @@ bool isInvariant(Value value, scf::ForOp loop) {
          });
 }
 
-/// What a loop does not change of a random call - its rounds' keys, a row's
-/// first products - would be computed before the loop and take some forty
-/// registers throughout it.
-void keepInLoop(attn::PhiloxOp op) {
-  auto loop = op->getParentOfType<scf::ForOp>();
-  if (!loop)
-    return;
-  OpBuilder builder(op);
-  nvvm::Emitter e(builder, op.getLoc());
-  for (OpOperand &operand : op->getOpOperands())
-    if (isInvariant(operand.get(), loop) &&
-        !operand.get().getDefiningOp<arith::ConstantOp>())
-      operand.set(nvvm::hide(e, operand.get()));
-}
-
 /// Whether threads differ in a value, as far as its arithmetic tells.
 bool isOfThread(Value value) {
   Operation *op = value.getDefiningOp();
@@ -119,6 +104,33 @@ bool isOfThread(Value value) {
     return true;
   return op && op->getNumRegions() == 0 && isPure(op) &&
          llvm::any_of(op->getOperands(), isOfThread);
+}
+
+/// What a loop does not change of a random call's indices - first products -
+/// would be computed before the loop, and take registers throughout; its words,
+/// used behind a decision alone, would be computed there, one multiplication
+/// waiting for another. Keys of all rounds are the same for all threads.
+void keepCall(attn::PhiloxOp op) {
+  auto loop = op->getParentOfType<scf::ForOp>();
+  if (!loop)
+    return;
+  OpBuilder before(op);
+  nvvm::Emitter e(before, op.getLoc());
+  for (OpOperand *index : {&op.getC0Mutable(), &op.getC1Mutable(),
+                           &op.getC2Mutable(), &op.getC3Mutable()})
+    if (isInvariant(index->get(), loop) &&
+        !index->get().getDefiningOp<arith::ConstantOp>())
+      index->set(nvvm::hide(e, index->get()));
+  if (!isa<scf::IfOp>(op->getParentOp()))
+    return;
+  OpBuilder after = OpBuilder::atBlockEnd(op->getBlock());
+  after.setInsertionPointAfter(op);
+  nvvm::Emitter f(after, op.getLoc());
+  for (Value word : op.getResults())
+    if (!word.use_empty()) {
+      Value own = nvvm::hide(f, word);
+      word.replaceAllUsesExcept(own, own.getDefiningOp());
+    }
 }
 
 /// What a loop over pieces addresses by the thread's own positions would be
@@ -162,6 +174,7 @@ void lowerKernel(warp::KernelOp kernel, OpBuilder &builder) {
     if (loop->hasAttr("warp.rolled"))
       keepAddressesInLoop(loop);
   });
+  kernel.walk([](attn::PhiloxOp op) { keepCall(op); });
   nvvm::KernelLowering lowering(kernel);
   LLVM::LLVMFuncOp function = nvvm::createKernelFunction(lowering, builder);
   SmallVector<Operation *> work, buffers;
@@ -182,7 +195,6 @@ void lowerKernel(warp::KernelOp kernel, OpBuilder &builder) {
     if (loop->removeDiscardableAttr("warp.rolled"))
       nvvm::keepRolled(loop);
   });
-  function.walk([](attn::PhiloxOp op) { keepInLoop(op); });
   // A product and a sum may be one instruction: what the source computes is
   // real arithmetic, and its bound has both roundings.
   auto contract = arith::FastMathFlagsAttr::get(builder.getContext(),

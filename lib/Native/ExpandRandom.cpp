@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Does: attn.philox, on scalars and vectors, to the ten rounds of
+// Does: attn.philox, on scalars and vectors, to the seven rounds of
 // multiplications and exclusive ors; attn.random to a call of it, of whose
 // words it takes one. Expects: any program. Leaves: arith. Does not handle:
 // calls that elements could share; who makes the elements shares them
@@ -66,7 +66,11 @@ SmallVector<Value, 4> makeCall(OpBuilder &b, Location loc, ValueRange indices,
   operands.append({key[0], key[1]});
   auto words = attn::PhiloxOp::create(
       b, loc, SmallVector<Type, 4>(4, call.getType()), operands);
-  return SmallVector<Value, 4>(words.getResults());
+  SmallVector<Value, 4> result;
+  Value mask = constant(b, loc, call.getType(), kRandomMask);
+  for (Value word : words.getResults())
+    result.push_back(arith::AndIOp::create(b, loc, word, mask));
+  return result;
 }
 
 Value halfOf(OpBuilder &b, Location loc, Value word, unsigned half) {
@@ -74,6 +78,30 @@ Value halfOf(OpBuilder &b, Location loc, Value word, unsigned half) {
   if (half)
     return arith::ShRUIOp::create(b, loc, word, constant(b, loc, type, 16));
   return arith::AndIOp::create(b, loc, word, constant(b, loc, type, 0xffff));
+}
+
+Value pairedRow(OpBuilder &b, Location loc, Value i) {
+  Type type = i.getType();
+  Value group = arith::ShRUIOp::create(b, loc, i, constant(b, loc, type, 4));
+  group = arith::ShLIOp::create(b, loc, group, constant(b, loc, type, 3));
+  return arith::OrIOp::create(
+      b, loc, group,
+      arith::AndIOp::create(b, loc, i, constant(b, loc, type, 7)));
+}
+
+Value turn(OpBuilder &b, Location loc, Value word) {
+  Type type = word.getType();
+  return arith::OrIOp::create(
+      b, loc, arith::ShRUIOp::create(b, loc, word, constant(b, loc, type, 8)),
+      arith::ShLIOp::create(b, loc, word, constant(b, loc, type, 24)));
+}
+
+Value turnForRow(OpBuilder &b, Location loc, Value word, Value i) {
+  Value bit =
+      arith::AndIOp::create(b, loc, i, constant(b, loc, i.getType(), 8));
+  Value odd = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, bit,
+                                    constant(b, loc, i.getType(), 0));
+  return arith::SelectOp::create(b, loc, odd, turn(b, loc, word), word);
 }
 
 Value makeRandom(OpBuilder &b, Location loc, ValueRange indices,
@@ -91,8 +119,11 @@ Value makeRandom(OpBuilder &b, Location loc, ValueRange indices,
       arith::ShLIOp::create(
           b, loc, arith::ShRUIOp::create(b, loc, j, number(5)), number(2)),
       bits(j, 1, 3));
-  SmallVector<Value, 4> words =
-      makeCall(b, loc, indices.drop_back(), call, key);
+  SmallVector<Value, 4> others(indices.drop_back());
+  Value i = others.empty() ? Value() : others.back();
+  if (i)
+    others.back() = pairedRow(b, loc, i);
+  SmallVector<Value, 4> words = makeCall(b, loc, others, call, key);
   auto isSet = [&](uint64_t bit) -> Value {
     Value masked = arith::AndIOp::create(b, loc, j, number(bit));
     return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, masked,
@@ -104,6 +135,8 @@ Value makeRandom(OpBuilder &b, Location loc, ValueRange indices,
   Value odd = isSet(8);
   Value word = choose(isSet(16), choose(odd, words[3], words[2]),
                       choose(odd, words[1], words[0]));
+  if (i)
+    word = turnForRow(b, loc, word, i);
   return choose(isSet(1), halfOf(b, loc, word, 1), halfOf(b, loc, word, 0));
 }
 

@@ -46,13 +46,13 @@ def AttnExpandIntegerDivision : Pass<"attn-expand-integer-division"> {
 def AttnExpandRandom : Pass<"attn-expand-random"> {
   let summary = "lowers random bits to arith";
   let description = [{
-    Replaces `attn.philox`, on scalars and vectors, by its ten rounds of
+    Replaces `attn.philox`, on scalars and vectors, by its seven rounds of
     multiplications, and an `attn.random` that no other shares a call with by a
     call and the choice of its half.
 
     ```mlir
     %w:4 = attn.philox %c0, %c1, %c2, %c3 key %k0, %k1 : i32
-    // becomes, ten times
+    // becomes, seven times
     %low, %high = arith.mului_extended %c0, %m0 : i32
     ...
     ```

@@ -5,13 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Four calls of Philox give a row's 32 elements of 16 bits. With rows along
-// vectors, in which each lane has a counter of its own, the elements of a tile
-// are
+// Four calls of Philox give 32 elements of 16 bits of a row, and of the one
+// eight below. With rows along vectors, in which each lane has a counter of its
+// own, the elements of a tile are
 //
 //   for stretches of n that lie in one span of 32, for call in 0 .. 3:
-//     w0, w1, w2, w3 = philox(b, h, m in lanes, 4 * (n / 32) + call)
-//     bits[8 * word + 2 * call + half, m] = half of word
+//     w0, w1, w2, w3 = philox(b, h, pair of m in lanes, 4 * (n / 32) + call)
+//     bits[8 * word + 2 * call + half, m] = half of word, turned for m
+//
+// so that lanes of rows that share a call make it each.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,12 +41,18 @@ static void emitCall(KernelEmitter &k, PointEmitter &point, const Root &root,
     SmallVector<Value, 4> indices;
     for (Value index : random.getIndices().drop_back())
       indices.push_back(point.word(point.get(index), part));
+    Value row = indices.empty() ? Value() : indices.back();
+    if (row)
+      indices.back() = pairedRow(b, loc, row);
     std::array<Value, 2> keys =
         keyWords(b, loc, point.get(random.getSeed()).base);
     for (Value &key : keys)
       key = point.word(point.uniform(key), part);
     words.push_back(makeCall(b, loc, indices,
                              point.word(point.uniform(counter), part), keys));
+    if (row)
+      for (Value &word : words[part])
+        word = turnForRow(b, loc, word, row);
     // A stretch in the middle of a span: its words move up.
     for (int64_t by : {2, 1}) {
       if (8 * by < together || together == kRandomSpan)

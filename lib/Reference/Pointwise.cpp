@@ -300,7 +300,7 @@ void Evaluator::computeWhole(const Step &step, Array &to) {
         at[k] = index.v;
         exact &= index.e == 0;
       }
-      to.i[i] = randomBits(at[0], llvm::ArrayRef(at).drop_front());
+      to.i[i] = randomNumber(at[0], llvm::ArrayRef(at).drop_front());
     }
     to.e.assign(exact ? 0 : step.count, kInf);
     return;

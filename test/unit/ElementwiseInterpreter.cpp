@@ -171,10 +171,14 @@ ElementFunction elementFunction(Operation *op) {
     return [](Operands x, size_t) {
       return double(llvm::bit_cast<float>(int32_t(x[0])));
     };
+  if (isa<arith::ShLIOp>(op) && op->getResultTypes()[0].isInteger(32))
+    return [](Operands x, size_t) {
+      return double(uint32_t(uint64_t(x[0]) << int64_t(x[1])));
+    };
   if (isa<attn::RandomOp>(op))
     return [](Operands x, size_t) {
       SmallVector<int64_t, 4> at(x.drop_front());
-      return double(randomBits(int64_t(x[0]), at));
+      return double(randomNumber(int64_t(x[0]), at));
     };
   if (isa<math::FmaOp>(op))
     return [](Operands x, size_t) { return std::fma(x[0], x[1], x[2]); };

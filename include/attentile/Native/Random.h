@@ -23,8 +23,21 @@ mlir::Value lowWord(mlir::OpBuilder &b, mlir::Location loc, mlir::Value index);
 std::array<mlir::Value, 2> keyWords(mlir::OpBuilder &b, mlir::Location loc,
                                     mlir::Value seed);
 
-/// The four words of one attn.philox. `indices` are those of attn.random but
-/// the last, for which `call` stands: 4 * (j / 32) + (j % 8) / 2.
+/// What stands for row i, the last index but one, in the counter:
+/// 8 * (i / 16) + i % 8.
+mlir::Value pairedRow(mlir::OpBuilder &b, mlir::Location loc, mlir::Value i);
+
+/// The word that row i takes its half of, as its number: turned right by 8 bits
+/// where i / 8 is odd.
+mlir::Value turnForRow(mlir::OpBuilder &b, mlir::Location loc, mlir::Value word,
+                       mlir::Value i);
+/// The same for a row of which this is known.
+mlir::Value turn(mlir::OpBuilder &b, mlir::Location loc, mlir::Value word);
+
+/// The four words of one attn.philox, of each byte the lower seven bits.
+/// `indices` are those of attn.random but
+/// the last two, for which pairedRow and `call` stand: 4 * (j / 32) +
+/// (j % 8) / 2.
 llvm::SmallVector<mlir::Value, 4>
 makeCall(mlir::OpBuilder &b, mlir::Location loc, mlir::ValueRange indices,
          mlir::Value call, std::array<mlir::Value, 2> key);
