@@ -269,13 +269,15 @@ void LoopGuard::placeBefore() {
                                 : step.products.front();
   SmallVector<Operation *> late;
   llvm::DenseSet<Operation *> seen;
-  auto add = [&](Operation *user) {
-    for (Value operand : user->getOperands()) {
-      Operation *op = operand.getDefiningOp();
-      if (op && op->getBlock() == loop.getBody() && !step.step.contains(op) &&
-          !op->isBeforeInBlock(place) && seen.insert(op).second)
-        late.push_back(op);
-    }
+  auto add = [&](Operation *user) { // with what its regions read
+    user->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands()) {
+        Operation *op = operand.getDefiningOp();
+        if (op && op->getBlock() == loop.getBody() && !step.step.contains(op) &&
+            !op->isBeforeInBlock(place) && seen.insert(op).second)
+          late.push_back(op);
+      }
+    });
   };
   for (Operation *op : step.step)
     add(op);
