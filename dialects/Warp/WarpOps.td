@@ -395,6 +395,21 @@ def Warp_VoteAnyOp : Warp_VoteOp<"vote_any", "whether a predicate holds in some 
   }];
 }
 
+def Warp_BallotOp : Warp_Op<"ballot", [Pure]> {
+  let summary = "in which threads of the warp a predicate holds";
+  let description = [{
+    A bit for each lane, the lowest for lane 0. The result is the same in all
+    threads of the warp.
+
+    ```mlir
+    %lanes = warp.ballot %p : i32
+    ```
+  }];
+  let arguments = (ins I1:$predicate);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$predicate attr-dict `:` type($result)";
+}
+
 //===----------------------------------------------------------------------===//
 // Global memory, by thread
 //===----------------------------------------------------------------------===//

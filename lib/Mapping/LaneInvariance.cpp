@@ -57,7 +57,7 @@ bool LaneInvariance::find(Value value) {
   unsigned number = cast<OpResult>(value).getResultNumber();
   if (isa<warp::LaneIdOp, warp::ThreadIdOp, warp::LdmatrixOp, warp::MmaOp>(op))
     return false;
-  if (isa<warp::VoteAllOp, warp::VoteAnyOp>(op))
+  if (isa<warp::VoteAllOp, warp::VoteAnyOp, warp::BallotOp>(op))
     return true;
   // The high bits of a lane's number, as those of its row in a fragment.
   if (APInt divisor; isa<arith::DivUIOp>(op) &&

@@ -19,7 +19,7 @@ bool collectArithmetic(Operation *op,
     return true;
   if (op->getNumRegions() != 0 || !isMemoryEffectFree(op) ||
       isa<warp::MmaOp, warp::ShuffleXorOp, warp::ShuffleFromOp, warp::VoteAllOp,
-          warp::VoteAnyOp>(op))
+          warp::VoteAnyOp, warp::BallotOp>(op))
     return false;
   for (Value operand : op->getOperands()) {
     Operation *needed = operand.getDefiningOp();

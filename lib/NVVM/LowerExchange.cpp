@@ -56,10 +56,11 @@ void lowerExchange(KernelLowering &k, Operation *op) {
     op->erase();
     return;
   }
-  auto kind = isa<warp::VoteAllOp>(op) ? NVVM::VoteSyncKind::all
-                                       : NVVM::VoteSyncKind::any;
-  Value result = NVVM::VoteSyncOp::create(b, loc, b.getI1Type(), e.i32(-1),
-                                          op->getOperand(0), kind);
+  auto kind = isa<warp::BallotOp>(op)    ? NVVM::VoteSyncKind::ballot
+              : isa<warp::VoteAllOp>(op) ? NVVM::VoteSyncKind::all
+                                         : NVVM::VoteSyncKind::any;
+  Value result = NVVM::VoteSyncOp::create(b, loc, op->getResult(0).getType(),
+                                          e.i32(-1), op->getOperand(0), kind);
   op->getResult(0).replaceAllUsesWith(result);
   op->erase();
 }

@@ -246,30 +246,37 @@ def WarpFoldDistances : Pass<"warp-fold-distances", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
-def WarpUnrollCollections : Pass<"warp-unroll-collections", "::mlir::ModuleOp"> {
-  let summary = "many classes of blocks at once";
+def WarpCollectByLanes : Pass<"warp-collect-by-lanes", "::mlir::ModuleOp"> {
+  let summary = "32 blocks of a list at once";
   let description = [{
     The kernel that puts a row's needed blocks into a list goes from block to
-    block, and each iteration waits for the class that it loads. Unrolled, 16
-    classes are asked for before the first is waited for.
+    block; each adds to a count, or to none, and takes its place by it. By lanes,
+    a warp loads 32 classes and votes on who adds: a lane's count is the one
+    before, and how many lanes below it add.
 
     ```mlir
-    %ends:2 = scf.for %block = %from to %to step %c1 iter_args(%first = %middle, %last = %middle) -> (index, index) {
+    %end = scf.for %block = %from to %to step %c1 iter_args(%last = %middle) -> (index) {
       %class = warp.load %classes[%b, %i, %block] : tensor<?x?x?xi32> -> i32
-      ...
+      %adds = arith.cmpi sge, %class, %c1_i32 : i32
+      %after = arith.addi %last, %c1 : index
+      %next = arith.select %adds, %after, %last : index
+      warp.store ... %blocks[%b, %i, %last] if %first_lane
+      scf.yield %next : index
     } {tile.to_list}
     // becomes
-    %whole:2 = scf.for %block = %from to %most step %c16 iter_args(...) -> (index, index) {
-      %class = warp.load %classes[%b, %i, %block] : tensor<?x?x?xi32> -> i32
+    %end = scf.for %step = %from to %to step %c32 iter_args(%last = %middle) -> (index) {
+      %block = arith.addi %step, %lane : index
       ...
-      %next = arith.addi %block, %c1 : index
-      %class_1 = warp.load %classes[%b, %i, %next] : tensor<?x?x?xi32> -> i32
-      ...
-    }
-    %ends:2 = scf.for %block = %most to %to step %c1 iter_args(...)     // what is left
+      %lanes = warp.ballot %adds_there : i32
+      %own = arith.addi %last, %ones_below : index      // of %lanes and (1 << lane) - 1
+      warp.store ... %blocks[%b, %i, %own] if %there
+      %next = arith.addi %last, %ones : index           // of %lanes
+      scf.yield %next : index
+    } {tile.to_list}
     ```
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::scf::SCFDialect"];
 }
 
 def WarpNarrowIndices : Pass<"warp-narrow-indices", "::mlir::ModuleOp"> {

@@ -33,7 +33,7 @@ void buildRegisterPipeline(OpPassManager &manager) {
   manager.addPass(createWarpSinkRandom());
   manager.addPass(createWarpNarrowIndices());
   manager.addPass(createWarpFoldDistances());
-  manager.addPass(createWarpUnrollCollections());
+  manager.addPass(createWarpCollectByLanes());
 }
 
 void buildNVVMPipeline(OpPassManager &manager) {

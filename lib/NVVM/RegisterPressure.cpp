@@ -31,8 +31,7 @@ constexpr int64_t kMostRegisters = 255, kRegistersOfMultiprocessor = 65536;
 /// kernels that list blocks are, most is computed again where it is used.
 constexpr double kOfProducts = 1.3, kOfFew = 0.75, kOfAxis = 4;
 constexpr double kOfLoop = 22, kOfStraight = 4;
-constexpr double kOfFewStraight = 0.62, kOfFewIntegers = 0.45,
-                 kOfIntegerLoop = 33;
+constexpr double kOfFewIntegers = 0.62, kOfIntegerLoop = 14.5;
 
 /// Where what is needed fits so many registers that another block shares the
 /// multiprocessor, and what would be taken does not, ptxas stays within them in
@@ -253,9 +252,7 @@ int64_t predictRegisters(warp::KernelOp kernel) {
   bool isStraight =
       products == 0 && kernel.getBody().getOps<scf::ForOp>().empty();
   double ofLoop = isOfIntegers ? kOfIntegerLoop : kOfLoop;
-  double ofFew = isStraight     ? kOfFewStraight
-                 : isOfIntegers ? kOfFewIntegers
-                                : kOfFew;
+  double ofFew = isOfIntegers ? kOfFewIntegers : kOfFew;
   double taken = (isStraight ? kOfStraight : ofLoop) +
                  kOfAxis * double(kernel.getBounds().size()) +
                  ofFew * double(needed);

@@ -42,7 +42,7 @@ void (*loweringOf(Operation *op))(nvvm::KernelLowering &, Operation *) {
   if (isa<warp::LdmatrixOp, warp::MmaOp, warp::SplitTf32Op>(op))
     return nvvm::lowerMatrices;
   if (isa<warp::ShuffleXorOp, warp::ShuffleFromOp, warp::VoteAllOp,
-          warp::VoteAnyOp>(op))
+          warp::VoteAnyOp, warp::BallotOp>(op))
     return nvvm::lowerExchange;
   if (isa<warp::LoadOp, warp::StoreOp>(op))
     return nvvm::lowerGlobalMemory;

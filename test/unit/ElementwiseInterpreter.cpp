@@ -79,6 +79,8 @@ const llvm::StringMap<Unary> &unaries() {
       {"math.cos", std::cos},
       {"math.absf", std::fabs},
       {"math.absi", std::fabs},
+      {"math.ctpop",
+       [](double a) { return double(llvm::popcount(uint32_t(int64_t(a)))); }},
       {"math.floor", std::floor},
       {"math.ceil", std::ceil},
       {"math.trunc", std::trunc},

@@ -103,6 +103,17 @@ bool Interpreter::run(Operation *op) {
             }
             return set(vote.getResult(), std::move(result));
           })
+          .Case([&](warp::BallotOp ballot) {
+            if (!warpsAreWhole(ballot))
+              return false;
+            Registers result(1, threads);
+            for (int t = 0; t < threads; ++t)
+              for (int lane = 0; lane < kLanes; ++lane)
+                if (get(ballot.getPredicate()).at(t / kLanes * kLanes + lane) !=
+                    0)
+                  result.at(t) += double(1u << lane);
+            return set(ballot.getResult(), std::move(result));
+          })
           .Case([&](ub::PoisonOp poison) {
             // Outside of kernels there are no threads yet.
             Registers result(widthOf(poison.getType()), 1);
