@@ -94,7 +94,7 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
   if (name == getWarpsAttrHelper().getName())
     return onKernel(isa<WarpsAttr>(value), "#tile.warps<...>");
   // These stay with a kernel through the levels below.
-  if (name == "tile.block_list")
+  if (name == "tile.block_list" || name == "tile.sorted_list")
     return verify(op->getName().stripDialect() == "kernel", "a kernel",
                   isa<UnitAttr>(value), "a unit");
   if (name == "tile.common_bytes") {

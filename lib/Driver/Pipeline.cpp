@@ -40,6 +40,7 @@ static constexpr llvm::StringRef kOptimizing[] = {
     "tile-guard-softmax",
     "tile-start-sums-at-bias",
     "tile-descend-blocks",
+    "tile-sort-lists",
     "tile-order-programs",
     "loop-invariant-code-motion",
 };
@@ -50,7 +51,7 @@ static constexpr llvm::StringRef kOptimizing[] = {
 static constexpr llvm::StringRef kOnlyForGpu[] = {
     "tile-peel-tails",     "tile-join-loops",    "tile-vote-masks",
     "tile-merge-bounds",   "tile-guard-softmax", "tile-start-sums-at-bias",
-    "tile-order-programs",
+    "tile-sort-lists",     "tile-order-programs",
 };
 
 /// On a GPU programs judge so many blocks each for a list: few, since each
@@ -85,7 +86,7 @@ PipelineOptions PipelineOptions::forAnyStrides() const {
   result.programPerHead = result.splitReduced = false;
   for (const char *flag :
        {"tile-list-blocks", "tile-peel-tails", "tile-guard-softmax",
-        "tile-order-programs", "tile-descend-blocks"})
+        "tile-sort-lists", "tile-order-programs", "tile-descend-blocks"})
     result.disabledPasses.push_back(flag);
   return result;
 }
@@ -197,10 +198,14 @@ static void buildLoopStage(OpPassManager &pm, const PipelineOptions &options) {
   }
   // One or the other: a head's tiles in one program have no order to choose.
   // Before invariants move: what all tiles of a head share leaves the new loop.
-  if (options.programPerHead)
+  if (options.programPerHead) {
     pm.addPass(createTileSequencePrograms());
-  else if (options.isEnabled("tile-order-programs"))
-    pm.addPass(createTileOrderPrograms());
+  } else {
+    if (options.isEnabled("tile-sort-lists"))
+      pm.addPass(createTileSortLists());
+    if (options.isEnabled("tile-order-programs"))
+      pm.addPass(createTileOrderPrograms());
+  }
   if (options.isEnabled("loop-invariant-code-motion"))
     pm.addPass(createLoopInvariantCodeMotionPass());
   pm.addPass(createTileVerify());

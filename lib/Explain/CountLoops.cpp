@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Counter.h"
+#include "attentile/SortedList.h"
 
 using namespace mlir;
 
@@ -30,15 +31,21 @@ std::optional<int64_t> Counter::extentOfLoop(scf::ForOp loop) {
   return extent;
 }
 
-/// How many blocks there are for a loop that lists them, or their classes: what
-/// it writes to has so many entries, or twice as many behind two.
+/// How many blocks there are for a loop that lists them, or their classes, or
+/// copies a list: what it writes to has so many entries, or twice as many
+/// behind the list's ends.
 std::optional<int64_t> Counter::countListed(scf::ForOp loop) {
   std::optional<int64_t> count;
+  auto writer = loop->getParentOfType<tile::KernelOp>();
   loop.getBody()->walk([&](tile::StoreOp store) {
     int64_t entries =
         extentOf(store.getTensor(), store.getIndices().size() - 1);
-    bool isClass = store.getIndices().back() == loop.getInductionVar();
-    count = isClass ? entries : (entries - 2) / 2;
+    if (writer->hasAttr("tile.sorted_list"))
+      count = entries - int64_t(SortedPlace::Entries);
+    else if (store.getIndices().back() == loop.getInductionVar())
+      count = entries;
+    else
+      count = (entries - (int64_t(ListPlace::To) + 1)) / 2;
   });
   return count;
 }
@@ -67,18 +74,26 @@ bool Counter::mayEvaluateMask(scf::ForOp loop) {
   return false;
 }
 
+/// The kernel that writes a list.
+static tile::KernelOp getWriter(Value list) {
+  for (Operation *user : list.getUsers())
+    if (isa<tile::StoreOp>(user))
+      return user->getParentOfType<tile::KernelOp>();
+  return {};
+}
+
 /// The load of a block's number in a loop over a list, and the kernel that
-/// writes the list.
+/// writes the list, which another one may have sorted.
 static std::pair<tile::LoadOp, tile::KernelOp> getList(scf::ForOp loop) {
   tile::LoadOp entry;
   for (auto load : loop.getBody()->getOps<tile::LoadOp>())
     if (load.getIndices().back() == loop.getInductionVar() &&
         !tile::isTile(load.getType()))
       entry = load;
-  tile::KernelOp writer;
-  for (Operation *user : entry.getTensor().getUsers())
-    if (isa<tile::StoreOp>(user))
-      writer = user->getParentOfType<tile::KernelOp>();
+  tile::KernelOp writer = getWriter(entry.getTensor());
+  if (writer->hasAttr("tile.sorted_list"))
+    writer = getWriter(
+        (*writer.getBody().getOps<tile::LoadOp>().begin()).getTensor());
   return {entry, writer};
 }
 

@@ -40,6 +40,7 @@ private:
   std::optional<int64_t> extentOfLoop(mlir::scf::ForOp loop);
   std::optional<int64_t> countListed(mlir::scf::ForOp loop);
   llvm::SetVector<mlir::Value> idsThatMatter();
+  std::optional<int64_t> rowOf(mlir::Value id);
 
   attn::SignatureOpInterface head;
   tile::KernelOp kernel;

@@ -7,6 +7,7 @@
 
 #include "Counter.h"
 #include "IntegerTiles.h"
+#include "attentile/SortedList.h"
 #include "attentile/Tensor.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -188,6 +189,17 @@ llvm::SetVector<Value> Counter::idsThatMatter() {
   return ids;
 }
 
+/// The number of the program's tile along the first axis that `id` moves.
+std::optional<int64_t> Counter::rowOf(Value id) {
+  for (auto index : kernel.getBody().getOps<tile::IndexOp>())
+    if (llvm::is_contained(ScalarValues::argumentsOf(index.getBase()), id)) {
+      std::optional<int64_t> first = scalars.get(index.getBase());
+      return first ? std::optional(*first / index.getType().getNumElements())
+                   : std::nullopt;
+    }
+  return std::nullopt;
+}
+
 llvm::Expected<GridFigures> Counter::run() {
   figures.name = kernel.getName().str();
   llvm::SetVector<Value> open = idsThatMatter();
@@ -217,9 +229,9 @@ llvm::Expected<GridFigures> Counter::run() {
       int64_t coordinate = rest % count;
       scalars.set(id, coordinate);
       rest /= count;
-      // The tiles of rows are the last coordinate.
+      // The tiles of rows are the last coordinate, perhaps from their end on.
       if (id == walked.back().first && mapRow)
-        mapRow = coordinate;
+        mapRow = rowOf(id).value_or(coordinate);
       else if (coordinate != 0)
         mapRow.reset();
     }
@@ -254,6 +266,41 @@ static bool makeList(tile::KernelOp kernel, ScalarValues &scalars) {
   return true;
 }
 
+/// In place of lists in the order of their lengths, in which the same programs
+/// run, those that are sorted, as far as they are known, where they are.
+static void keepLists(tile::KernelOp kernel, ScalarValues &scalars) {
+  std::vector<int64_t> counts, ids(kernel.getBounds().size());
+  for (Value bound : kernel.getBounds())
+    counts.push_back(scalars.get(bound).value_or(0));
+  if (llvm::any_of(counts, [](int64_t count) { return count <= 0; }))
+    return;
+  Value list = (*kernel.getBody().getOps<tile::LoadOp>().begin()).getTensor();
+  Value sorted =
+      (*kernel.getBody().getOps<tile::StoreOp>().begin()).getTensor();
+  auto placeOf = [&](int64_t place) {
+    SmallVector<int64_t> at(ids.begin(), ids.end());
+    at.push_back(place);
+    return at;
+  };
+  auto write = [&](SortedPlace place, int64_t number) {
+    scalars.setElement(sorted, placeOf(int64_t(place)), number);
+  };
+  do {
+    write(SortedPlace::Coordinate, ids.back());
+    auto from = scalars.getElement(list, placeOf(int64_t(ListPlace::From)));
+    auto to = scalars.getElement(list, placeOf(int64_t(ListPlace::To)));
+    if (!from || !to)
+      continue;
+    write(SortedPlace::From, *from);
+    write(SortedPlace::To, *to);
+    for (int64_t place = *from; place < *to; ++place)
+      if (auto entry = scalars.getElement(list, placeOf(place)))
+        scalars.setElement(
+            sorted, placeOf(place - *from + int64_t(SortedPlace::Entries)),
+            *entry);
+  } while (nextIndex(ids, counts));
+}
+
 llvm::Expected<std::vector<GridFigures>>
 explainProgram(tile::ProgramOp program,
                const llvm::StringMap<int64_t> &values) {
@@ -274,7 +321,9 @@ explainProgram(tile::ProgramOp program,
   std::vector<GridFigures> result;
   llvm::DenseSet<Operation *> lists;
   for (auto kernel : head.getHeadBlock().getOps<tile::KernelOp>()) {
-    if (kernel->hasAttr("tile.block_list") && makeList(kernel, scalars))
+    if (kernel->hasAttr("tile.sorted_list"))
+      keepLists(kernel, scalars);
+    else if (kernel->hasAttr("tile.block_list") && makeList(kernel, scalars))
       lists.insert(kernel);
     llvm::Expected<GridFigures> figures =
         Counter(program, kernel, scalars, lists).run();

@@ -268,6 +268,35 @@ def TileOrderPrograms : Pass<"tile-order-programs"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def TileSortLists : Pass<"tile-sort-lists"> {
+  let summary = "programs take their lists of blocks from the longest on";
+  let description = [{
+    What tile-order-programs does for bounds in closed form: where loops run over
+    a list of blocks that each coordinate of the grid's last axis has
+    (tile-list-blocks), and that hangs on the elements of a tensor, so that some
+    lists are much longer than others, a kernel before copies the lists in the order of their
+    lengths. A list's rank is how many of its row are longer; the program of that
+    rank takes the list, whose coordinate stands in front of it. Entries begin at
+    one place, so that a program asks for the first one with all else. Programs
+    that share a list, as heads do, are one section (`tile.common_bytes`): they
+    run side by side, so that no head's long lists are left for the end.
+
+    ```mlir
+    // before                                      // after
+    tile.kernel @k grid(%h < %H, %i < %n) {        tile.kernel @k_blocks_sorted grid(%h < %H, %i < %n) {
+      %from = tile.load %blocks[%h, %i, 0]           %rank = scf.for %j = %c0 to %n step %c1 ...
+      %to = tile.load %blocks[%h, %i, 1]             tile.store %i, %sorted[%h, %rank, 0]
+      %m0 = arith.muli %i, %c64                      ...
+      scf.for %b = %from to %to step %c1 {         tile.kernel @k grid(%h < %H, %rank < %n) {
+        %block = tile.load %blocks[%h, %i, %b]       %i = tile.load %sorted[%h, %rank, 0]
+        ...                                          %m0 = arith.muli %i, %c64
+                                                     scf.for %b = %c4 to %end step %c1 {
+                                                       %block = tile.load %sorted[%h, %rank, %b]
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def TileSequencePrograms : Pass<"tile-sequence-programs"> {
   let summary = "one program for a batch and head instead of one for each of its tiles";
   let description = [{

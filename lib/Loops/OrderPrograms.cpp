@@ -14,20 +14,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One head's programs, longest first, one head after the other: what starts
-// last is short, but of the last head alone, and the longest of the heads just
-// before it still run. All heads' longest first, then all heads' next ones:
-// nothing runs on alone, but keys and values of all heads are read again and
-// again from memory. So the heads go in sections of as many as have their keys
-// and values in the L2 cache together, and within a section the longest of all
-// heads come first. How long keys are is known at run time only: a kernel
-// carries how many bytes its programs along the last axis read in common, for
-// each of them, and where a block's number becomes its coordinates the sections
-// follow from that (warp-to-nvvm). Where the loop's start rises too, as of a
-// window, programs side by side read a part of the keys: they count half.
+// Programs go in sections of heads (CommonBytes.h). Where the loop's start
+// rises too, as of a window, programs side by side read a part of the keys:
+// they count half.
 //
 
-#include "Tile/Tile.h"
+#include "CommonBytes.h"
 #include "attentile/Loops/Passes.h"
 #include "attentile/Trend.h"
 #include "mlir/IR/Matchers.h"
@@ -89,40 +81,6 @@ Trend Trends::find(Operation *op) {
   return Trend::Unknown;
 }
 
-/// Bytes that a loop loads for each position of its axis.
-int64_t bytesPerPosition(scf::ForOp loop) {
-  APInt step;
-  if (!matchPattern(loop.getStep(), m_ConstantInt(&step)))
-    return 0;
-  int64_t bytes = 0;
-  for (auto load : loop.getBody()->getOps<tile::LoadOp>()) {
-    auto type = dyn_cast<RankedTensorType>(load.getType());
-    bool moves = llvm::any_of(load->getOperands(), [&](Value operand) {
-      auto index = operand.getDefiningOp<tile::IndexOp>();
-      return index && index.getBase() == loop.getInductionVar();
-    });
-    if (moves && type && type.getElementType().isIntOrFloat())
-      bytes += type.getNumElements() *
-               llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-  }
-  return bytes / step.getSExtValue();
-}
-
-/// What each program along the last axis adds to what the loops read, if their
-/// axis is as long as the programs' rows are many.
-int64_t commonBytes(tile::KernelOp kernel, BlockArgument id) {
-  int64_t rows = 1, bytes = 0;
-  for (Operation *user : id.getUsers()) {
-    APInt factor;
-    if (isa<arith::MulIOp>(user) &&
-        matchPattern(user->getOperand(1), m_ConstantInt(&factor)))
-      rows = std::max(rows, factor.getSExtValue());
-  }
-  for (auto loop : kernel.getBody().getOps<scf::ForOp>())
-    bytes = std::max(bytes, bytesPerPosition(loop));
-  return rows * bytes;
-}
-
 /// Whether `loop` visits a list that each of the last axis's coordinates has,
 /// the same along the axis before it: that of a tile of rows, for all heads.
 bool sharesList(scf::ForOp loop, Block &body) {
@@ -140,7 +98,8 @@ bool sharesList(scf::ForOp loop, Block &body) {
 }
 
 void order(tile::KernelOp kernel) {
-  if (kernel.getBounds().empty())
+  // What lists blocks is short.
+  if (kernel.getBounds().empty() || kernel->hasAttr("tile.block_list"))
     return;
   Block &body = kernel.getBody().front();
   BlockArgument id = body.getArguments().back();
@@ -159,10 +118,8 @@ void order(tile::KernelOp kernel) {
     return;
   OpBuilder builder = OpBuilder::atBlockBegin(&body);
   Location loc = kernel.getLoc();
-  if (int64_t bytes = rises ? commonBytes(kernel, id) : 1)
-    kernel->setAttr("tile.common_bytes",
-                    builder.getI64IntegerAttr(
-                        isWindow ? std::max<int64_t>(bytes / 2, 1) : bytes));
+  int64_t bytes = rises ? getCommonBytes(kernel) : 1;
+  setCommonBytes(kernel, isWindow ? llvm::divideCeil(bytes, 2) : bytes);
   Value one = arith::ConstantIndexOp::create(builder, loc, 1);
   Value last =
       arith::SubIOp::create(builder, loc, kernel.getBounds().back(), one);

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Does: gives each lane of a warp an iteration of the loop that puts a row's
-//   needed blocks into a list. What iterations hand on are counts, to which
-//   each adds a number or not: a lane's own is that of 32 iterations before,
-//   and what the lanes below it add, by a vote.
+// Does: gives each lane of a warp an iteration of the loops that put a row's
+//   needed blocks into a list, rank it, or copy it. What iterations hand on, if
+//   anything, are counts, to which each adds a number or not: a lane's own is
+//   that of 32 iterations before, and what the lanes below it add, by a vote.
 // Expects: registers, no fragments; loops with tile.to_list; kernels of one
 //   warp, whose first lane stores.
 // Leaves: loops whose counts depend on anything else.
@@ -99,8 +99,7 @@ bool Collection::isOfFirstLane(Value condition) {
 
 bool Collection::find() {
   auto kernel = loop->getParentOfType<warp::KernelOp>();
-  if (!loop->hasAttr("tile.to_list") || loop.getNumRegionIterArgs() == 0 ||
-      !kernel || kernel.getWarps() != 1 ||
+  if (!loop->hasAttr("tile.to_list") || !kernel || kernel.getWarps() != 1 ||
       !matchPattern(loop.getStep(), m_One()))
     return false;
   for (unsigned i = 0; i < loop.getNumRegionIterArgs(); ++i) {
@@ -112,7 +111,9 @@ bool Collection::find() {
   return llvm::all_of(body.without_terminator(), [&](Operation &op) {
     if (auto store = dyn_cast<warp::StoreOp>(op))
       return isOfFirstLane(store.getPredicate());
-    return isPure(&op) && op.getNumRegions() == 0;
+    // What lanes exchange is the same for all of them in one iteration only.
+    return isa<arith::ArithDialect, math::MathDialect>(op.getDialect()) ||
+           isa<warp::LoadOp>(op);
   });
 }
 
@@ -170,7 +171,8 @@ void Collection::divide() {
     if (auto store = dyn_cast<warp::StoreOp>(copy))
       store.getPredicateMutable().assign(exists);
   }
-  scf::YieldOp::create(b, loc, next);
+  if (!next.empty()) // the loop's own, of no values, is there
+    scf::YieldOp::create(b, loc, next);
   steps->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
   loop.replaceAllUsesWith(steps.getResults());
   loop.erase();

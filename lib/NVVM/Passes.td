@@ -252,7 +252,7 @@ def WarpCollectByLanes : Pass<"warp-collect-by-lanes", "::mlir::ModuleOp"> {
     The kernel that puts a row's needed blocks into a list goes from block to
     block; each adds to a count, or to none, and takes its place by it. By lanes,
     a warp loads 32 classes and votes on who adds: a lane's count is the one
-    before, and how many lanes below it add.
+    before, and how many lanes below it add. Likewise a list is ranked and copied.
 
     ```mlir
     %end = scf.for %block = %from to %to step %c1 iter_args(%last = %middle) -> (index) {

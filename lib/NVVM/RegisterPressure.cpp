@@ -28,10 +28,11 @@ constexpr int64_t kMostRegisters = 255, kRegistersOfMultiprocessor = 65536;
 /// addresses. Small kernels share registers better, and each has some for each
 /// axis of its grid, by which it finds its place, and for its arguments: more
 /// where a loop keeps them than where all is done once. Of integers alone, as
-/// kernels that list blocks are, most is computed again where it is used.
+/// kernels that list blocks are, most is computed again where it is used, and a
+/// loop behind another keeps a little of its own.
 constexpr double kOfProducts = 1.3, kOfFew = 0.75, kOfAxis = 4;
 constexpr double kOfLoop = 22, kOfStraight = 4;
-constexpr double kOfFewIntegers = 0.62, kOfIntegerLoop = 14.5;
+constexpr double kOfFewIntegers = 0.62, kOfIntegerLoop = 14.5, kOfNextLoop = 3;
 
 /// Where what is needed fits so many registers that another block shares the
 /// multiprocessor, and what would be taken does not, ptxas stays within them in
@@ -249,9 +250,12 @@ int64_t predictRegisters(warp::KernelOp kernel) {
   // are used as they are wait for them; of all else half was seen to. Where
   // there are none, half of the loads' addresses wait with them.
   needed += others / 2 + (products > 0 ? floats : 0);
-  bool isStraight =
-      products == 0 && kernel.getBody().getOps<scf::ForOp>().empty();
-  double ofLoop = isOfIntegers ? kOfIntegerLoop : kOfLoop;
+  auto loops = kernel.getBody().getOps<scf::ForOp>();
+  bool isStraight = products == 0 && loops.empty();
+  double ofLoop = kOfLoop;
+  if (isOfIntegers && !isStraight)
+    ofLoop =
+        kOfIntegerLoop + kOfNextLoop * (double(llvm::range_size(loops)) - 1);
   double ofFew = isOfIntegers ? kOfFewIntegers : kOfFew;
   double taken = (isStraight ? kOfStraight : ofLoop) +
                  kOfAxis * double(kernel.getBounds().size()) +

@@ -191,8 +191,11 @@ void lowerKernel(warp::KernelOp kernel, OpBuilder &builder) {
   for (Operation *op : llvm::reverse(buffers))
     op->erase();
   function.walk([](arith::TruncFOp op) { keepRounding(op); });
+  // Loops over lists have registers to spare, which ptxas would take for four
+  // iterations side by side, here and not there.
   function.walk([](scf::ForOp loop) {
-    if (loop->removeDiscardableAttr("warp.rolled"))
+    if (loop->removeDiscardableAttr("warp.rolled") ||
+        loop->hasAttr("tile.to_list"))
       nvvm::keepRolled(loop);
   });
   // A product and a sum may be one instruction: what the source computes is

@@ -45,10 +45,35 @@ tile.program @p sizes(%N) ins(%classes: i32[N]) outs(%list: i32[N]) {
 
 // -----
 
-// A count that decides whether it grows, two warps, a loop that hands nothing
-// on: as they are.
+// Nothing is handed on: a lane an entry, without a vote.
+// CHECK-LABEL: warp.kernel @copy
+// CHECK: scf.for %[[STEP:.*]] = %c0 to %N step %c32
+// CHECK: %[[ENTRY:.*]] = arith.addi %[[STEP]], %{{.*}} : index
+// CHECK: %[[THERE:.*]] = arith.cmpi slt, %[[ENTRY]], %N
+// CHECK: warp.load %x[%[[ENTRY]]]
+// CHECK-NOT: warp.ballot
+// CHECK: warp.store %{{.*}}, %y[%[[ENTRY]]] if %[[THERE]]
+// CHECK-NEXT: }
+tile.program @p sizes(%N) ins(%x: i32[N]) outs(%y: i32[N]) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  warp.kernel @copy grid(%i < %N) warps(1) {
+    %lane = warp.lane_id : index
+    %is_first = arith.cmpi eq, %lane, %c0 : index
+    scf.for %n = %c0 to %N step %c1 {
+      %z = warp.load %x[%n] : tensor<?xi32> -> i32
+      warp.store %z, %y[%n] if %is_first : i32, tensor<?xi32>
+    } {tile.axis = "n", tile.to_list}
+  }
+}
+
+// -----
+
+// A count that decides whether it grows, two warps, lanes that vote on one
+// block, a store of every lane: as they are.
 // CHECK-LABEL: tile.program
 // CHECK-NOT: warp.ballot
+// CHECK-NOT: step %c32
 tile.program @p sizes(%N) ins(%x: i32[N]) outs(%y: i32[N]) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -76,6 +101,17 @@ tile.program @p sizes(%N) ins(%x: i32[N]) outs(%y: i32[N]) {
     warp.store %word, %y[%i] : i32, tensor<?xi32>
   }
   warp.kernel @judge grid(%i < %N) warps(1) {
+    %lane = warp.lane_id : index
+    %is_first = arith.cmpi eq, %lane, %c0 : index
+    scf.for %n = %c0 to %N step %c1 {
+      %z = warp.load %x[%lane] : tensor<?xi32> -> i32
+      %same = arith.cmpi eq, %z, %one : i32
+      %all = warp.vote_all %same
+      %class = arith.extui %all : i1 to i32
+      warp.store %class, %y[%n] if %is_first : i32, tensor<?xi32>
+    } {tile.axis = "n", tile.to_list}
+  }
+  warp.kernel @every_lane grid(%i < %N) warps(1) {
     scf.for %n = %c0 to %N step %c1 {
       %z = warp.load %x[%n] : tensor<?xi32> -> i32
       warp.store %z, %y[%n] : i32, tensor<?xi32>
