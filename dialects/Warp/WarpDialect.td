@@ -56,6 +56,19 @@ def Warp_BufferType : TypeDef<Warp_Dialect, "Buffer"> {
   }];
 }
 
+def Warp_MbarrierType : TypeDef<Warp_Dialect, "Mbarrier"> {
+  let mnemonic = "mbarrier";
+  let summary = "a barrier in shared memory, at which arriving is one thing and waiting another";
+  let description = [{
+    It counts arrivals; with the last one a phase is complete and the next one
+    begins. Phases are numbered from 0.
+
+    ```mlir
+    !warp.mbarrier
+    ```
+  }];
+}
+
 def Warp_MatrixOrder : I32EnumAttr<"MatrixOrder", "which matrices ldmatrix reads one after the other", [
   I32EnumAttrCase<"Rows", 0, "rows">,
   I32EnumAttrCase<"Columns", 1, "columns">

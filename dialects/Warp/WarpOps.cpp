@@ -159,6 +159,16 @@ bool CopyAsyncOp::canOwnRows(int64_t warps) {
          rows / warps % (lanes / chunks) == 0;
 }
 
+LogicalResult MbarriersOp::verify() {
+  if (getArrivals().size() != getNumResults())
+    return emitOpError("expected as many results as numbers of arrivals, got ")
+           << getNumResults() << " and " << getArrivals().size();
+  for (int64_t arrivals : getArrivals())
+    if (arrivals <= 0)
+      return emitOpError("expected 1 or more arrivals, got ") << arrivals;
+  return success();
+}
+
 LogicalResult WaitGroupOp::verify() {
   if (int64_t pending = getPending(); pending < 0)
     return emitOpError("expected 0 or more pending groups, got ") << pending;

@@ -238,8 +238,11 @@ void buildWarpPipeline(OpPassManager &pm, const PipelineOptions &options) {
   marks.all = options.byElement;
   pm.addPass(createWarpMarkElements(marks));
   // Copies have their buffers and places in the loop before lives are known.
-  if (!options.byElement)
-    pm.addPass(createWarpPipelineCopies());
+  if (!options.byElement) {
+    WarpPipelineCopiesOptions copies;
+    copies.mbarriers = options.target == "sm_90"; // before, there is no wait
+    pm.addPass(createWarpPipelineCopies(copies));
+  }
   WarpAllocateSharedOptions room;
   room.limit = mostSharedBytes(options.target);
   pm.addPass(createWarpAllocateShared(room));

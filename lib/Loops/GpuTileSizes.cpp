@@ -246,8 +246,11 @@ void Chooser::bufferTwice(Candidate &candidate) const {
   };
   GpuUse twice = candidate.use;
   twice.shared += shared(2) - shared(1);
-  if (twice.shared > target.sharedPerBlock ||
-      blocksOf(twice) < blocksOf(candidate.use))
+  // With mbarriers (warp-pipeline-copies), 8 bytes each.
+  GpuUse whole = twice;
+  whole.shared += 24;
+  if (whole.shared > target.sharedPerBlock ||
+      blocksOf(whole) < blocksOf(candidate.use))
     return;
   candidate.tiles.stages = 2;
   candidate.use = twice;

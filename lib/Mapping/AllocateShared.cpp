@@ -174,6 +174,10 @@ struct WarpAllocateShared : impl::WarpAllocateSharedBase<WarpAllocateShared> {
     for (Life &life : lives)
       life.alloc.setOffset(life.offset);
     protectReuse(lives);
+    for (auto op : kernel.getBody().getOps<warp::MbarriersOp>()) {
+      op.setOffset(llvm::alignTo(end, 8));
+      end = *op.getOffset() + 8 * op.getNumResults();
+    }
     kernel.setSharedBytes(end);
     if (end > limit)
       return kernel.emitError("expected at most ")

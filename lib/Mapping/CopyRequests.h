@@ -43,9 +43,10 @@ void requestIfExists(mlir::OpBuilder &builder, const CopyUnit &unit,
 void waitInLoops(mlir::Operation *from, llvm::ArrayRef<mlir::scf::ForOp> loops);
 
 /// Keeps `stages` buffers for each of a loop's copies and requests them
-/// `stages` - 1 iterations ahead.
+/// `stages` - 1 iterations ahead. With `mbarriers`, threads need not all meet
+/// where there are two and the product stands between their requests.
 void pipelineStages(mlir::scf::ForOp loop, llvm::ArrayRef<CopyUnit> units,
-                    int64_t stages);
+                    int64_t stages, bool mbarriers);
 
 } // namespace attentile
 

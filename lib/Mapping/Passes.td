@@ -268,7 +268,10 @@ def WarpPipelineCopies : Pass<"warp-pipeline-copies"> {
     FlashAttention-2 does. With N buffers for each (`stages`, or what the sizes
     were chosen for) a loop requests N - 1 iterations ahead and threads meet once
     an iteration; V is asked for behind Q K^T, where a bias does not take the
-    registers. Loops that follow each other and read the same windows (full
+    registers. There, with two buffers and `mbarriers`, they do not meet at all:
+    a loop waits for copies that have arrived, and before it requests others for
+    warps that have read what these overwrite, so that a warp which evaluates a
+    mask holds nobody up. Loops that follow each other and read the same windows (full
     and partial blocks) have one buffer and hand over: the last iteration of one
     requests the first copy of the next. What is read in the loop alone, as
     queries are, is waited for there. The loop of a program that goes over a
@@ -308,7 +311,8 @@ def WarpPipelineCopies : Pass<"warp-pipeline-copies"> {
     ```
   }];
   let options = [
-    Option<"stages", "stages", "int64_t", /*default=*/"0", "Buffers for each copy; 0: as tile.resources says">
+    Option<"stages", "stages", "int64_t", /*default=*/"0", "Buffers for each copy; 0: as tile.resources says">,
+    Option<"mbarriers", "mbarriers", "bool", /*default=*/"false", "Loops with two buffers wait for what they need, not for all threads (sm_90)">
   ];
   let dependentDialects = ["::attentile::warp::WarpDialect", "::mlir::arith::ArithDialect",
     "::mlir::scf::SCFDialect"];

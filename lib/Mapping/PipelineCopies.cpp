@@ -326,7 +326,7 @@ struct WarpPipelineCopies : impl::WarpPipelineCopiesBase<WarpPipelineCopies> {
     for (Chain &chain : chains) {
       scf::ForOp first = chain.loops.front();
       if (buffers > 1 && chain.loops.size() == 1) {
-        pipelineStages(first, chain.units.front(), buffers);
+        pipelineStages(first, chain.units.front(), buffers, mbarriers);
         continue;
       }
       for (scf::ForOp loop : chain.loops) {

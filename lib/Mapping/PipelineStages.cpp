@@ -23,14 +23,32 @@ namespace attentile {
 /// The barrier stands behind all reads of iteration i - 1, whose buffers these
 /// copies overwrite. The loop carries the number of the buffers that iteration
 /// i reads.
+///
+/// With two buffers and mbarriers nobody waits for warps that are a little
+/// behind, as one whose rows evaluate a mask: what the barrier is for is asked
+/// for where it is needed.
+///
+///     wait until the copies of i have arrived, all threads' parts
+///     wait until all warps have read the keys of i - 1; request those of i + 1
+///     the first product; this warp has read the keys of i
+///     wait until all warps have read the values of i - 1; request the next
+///     the second product; this warp has read the values of i
+///
+/// Phases of these barriers are the iterations: the number of the buffers is
+/// the parity.
 namespace {
 class StagePipeliner {
 public:
-  StagePipeliner(scf::ForOp loop, ArrayRef<CopyUnit> units, int64_t stages)
-      : loop(loop), units(units), stages(stages), loc(loop.getLoc()) {}
+  StagePipeliner(scf::ForOp loop, ArrayRef<CopyUnit> units, int64_t stages,
+                 bool mbarriers)
+      : loop(loop), units(units), stages(stages), loc(loop.getLoc()),
+        isInner(loop->getParentOfType<scf::ForOp>()),
+        isSplit(mbarriers && stages == 2 && !isInner && requestsLater()) {}
 
   void run() {
     makeBuffers();
+    if (isSplit)
+      makeMbarriers();
     emitPrologue();
     carrySlot();
     emitBody();
@@ -57,6 +75,19 @@ private:
                                 stages),
           /*offset=*/nullptr));
     }
+  }
+
+  /// One for what has arrived, and one for each copy that has been read.
+  void makeMbarriers() {
+    auto kernel = loop->getParentOfType<warp::KernelOp>();
+    SmallVector<int64_t> arrivals(1 + units.size(), kernel.getWarps());
+    arrivals.front() = tile::Layout::kLanes * kernel.getWarps();
+    OpBuilder top = OpBuilder::atBlockBegin(&kernel.getBody().front());
+    SmallVector<Type> types(arrivals.size(),
+                            warp::MbarrierType::get(loop.getContext()));
+    mbarriers = warp::MbarriersOp::create(top, loc, types, arrivals,
+                                          /*offset=*/nullptr)
+                    .getResults();
   }
 
   /// The index of the loop so many iterations behind `index`.
@@ -88,15 +119,18 @@ private:
       requestAt(inside, unit, loop, index, stage, knownBounds(unit.copy));
     }
     builder.setInsertionPointAfter(branch);
-    warp::CommitGroupOp::create(builder, loc);
+    if (isSplit)
+      warp::ArriveCopiesOp::create(builder, loc, mbarriers.front());
+    else
+      warp::CommitGroupOp::create(builder, loc);
   }
 
   /// What the iterations before the first would have requested.
   void emitPrologue() {
     Operation *prologue = loop;
-    bool isInner = bool(loop->getParentOfType<scf::ForOp>());
-    if (!isInner)
-      prologue = requestTogether(loop, findNeeded(loop, units), stages - 1);
+    if (!isInner) // what no group holds is not waited for with one
+      prologue = requestTogether(loop, findNeeded(loop, units),
+                                 isSplit ? 0 : stages - 1);
     OpBuilder builder(prologue);
     if (isInner) // the last iteration around read the buffers
       warp::BarrierOp::create(builder, loc);
@@ -139,11 +173,29 @@ private:
       Value stage = warp::StageOp::create(body, loc, buffer, slot);
       unit.getBuffer().replaceAllUsesExcept(stage, unit.copy);
     }
-    warp::WaitGroupOp::create(body, loc, stages - 2);
-    warp::BarrierOp::create(body, loc);
+    if (isSplit) {
+      warp::WaitPhaseOp::create(body, loc, mbarriers.front(), slot);
+    } else {
+      warp::WaitGroupOp::create(body, loc, stages - 2);
+      warp::BarrierOp::create(body, loc);
+    }
     Value index = ahead(body, loop.getInductionVar(), stages - 1);
     Value later = after(body, slot, /*from=*/0, /*to=*/stages - 1, -1);
-    request(findPlaces(&*body.getInsertionPoint()), index, later);
+    SmallVector<Operation *> places = findPlaces(&*body.getInsertionPoint());
+    request(places, index, later);
+    if (!isSplit)
+      return;
+    // The other buffers were read in the iteration before, if there was one.
+    for (auto [unit, place, read] :
+         llvm::zip_equal(units, places, mbarriers.drop_front())) {
+      Operation *branch = place->getPrevNode();
+      while (!isa<scf::IfOp>(branch))
+        branch = branch->getPrevNode();
+      OpBuilder before(branch), behind(loop.getContext());
+      warp::WaitPhaseOp::create(before, loc, read, later);
+      behind.setInsertionPointAfter(unit.lastUse);
+      warp::ArriveOp::create(behind, loc, read);
+    }
   }
 
   /// Before what an iteration requests each copy: before `first`, but behind
@@ -153,7 +205,7 @@ private:
   /// for addresses behind the product, and all is asked for before it.
   SmallVector<Operation *> findPlaces(Operation *first) {
     SmallVector<Operation *> places(units.size(), first);
-    if (units.size() > 2 || loadsElements())
+    if (!requestsLater())
       return places;
     for (auto [place, unit] : llvm::zip_equal(places, units))
       for (Operation *op = first; op != unit.firstUse; op = op->getNextNode())
@@ -161,6 +213,8 @@ private:
           place = op->getNextNode();
     return places;
   }
+
+  bool requestsLater() { return units.size() <= 2 && !loadsElements(); }
 
   /// Whether an iteration loads anything but the entry of its list.
   bool loadsElements() {
@@ -180,12 +234,15 @@ private:
   ArrayRef<CopyUnit> units;
   int64_t stages;
   Location loc;
+  bool isInner, isSplit;
   SmallVector<Value> buffers;
+  ValueRange mbarriers;
 };
 } // namespace
 
-void pipelineStages(scf::ForOp loop, ArrayRef<CopyUnit> units, int64_t stages) {
-  StagePipeliner(loop, units, stages).run();
+void pipelineStages(scf::ForOp loop, ArrayRef<CopyUnit> units, int64_t stages,
+                    bool mbarriers) {
+  StagePipeliner(loop, units, stages, mbarriers).run();
 }
 
 } // namespace attentile

@@ -111,7 +111,8 @@ struct KernelLowering {
 
   warp::KernelOp kernel;
   llvm::DenseMap<mlir::Value, TensorAccess> tensors;
-  /// The first byte of a buffer (or stage), an i32 in the shared window.
+  /// The first byte of a buffer (or stage) or an mbarrier, an i32 in the shared
+  /// window.
   llvm::DenseMap<mlir::Value, mlir::Value> buffers;
   /// Of ldmatrix: what a lane adds to an address, by the buffer's layout and
   /// the form of the load.
@@ -141,9 +142,13 @@ void lowerCopies(KernelLowering &lowering, mlir::Operation *op);
 /// its iterations load must not be held at once; and ptxas takes its time with
 /// every copy of its body.
 void keepRolled(mlir::scf::ForOp loop);
+void lowerMbarriers(KernelLowering &lowering, mlir::Operation *op);
 void lowerMatrices(KernelLowering &lowering, mlir::Operation *op);
 void lowerExchange(KernelLowering &lowering, mlir::Operation *op);
 void lowerGlobalMemory(KernelLowering &lowering, mlir::Operation *op);
+
+/// The byte `offset` of the kernel's shared memory, i32.
+mlir::Value sharedByte(const Emitter &e, int64_t offset);
 
 /// The byte of the shared window where a buffer's element lies, i32; its
 /// indices, i32, are any thread's own.

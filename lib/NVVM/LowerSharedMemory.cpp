@@ -93,16 +93,19 @@ static SmallVector<Value> in32(const Emitter &e, ValueRange indices) {
   return result;
 }
 
+Value sharedByte(const Emitter &e, int64_t offset) {
+  auto pointer = LLVM::AddressOfOp::create(
+      e.b, e.loc, LLVM::LLVMPointerType::get(e.b.getContext(), 3),
+      kSharedSymbol);
+  Value base = LLVM::PtrToIntOp::create(e.b, e.loc, e.b.getI32Type(), pointer);
+  return e.add(base, e.i32(offset));
+}
+
 void lowerSharedMemory(KernelLowering &k, Operation *op) {
   OpBuilder b(op);
   Emitter e(b, op->getLoc());
   if (auto alloc = dyn_cast<warp::AllocOp>(op)) {
-    auto pointer = LLVM::AddressOfOp::create(
-        b, op->getLoc(), LLVM::LLVMPointerType::get(b.getContext(), 3),
-        kSharedSymbol);
-    Value base =
-        LLVM::PtrToIntOp::create(b, op->getLoc(), b.getI32Type(), pointer);
-    k.buffers[alloc.getResult()] = e.add(base, e.i32(*alloc.getOffset()));
+    k.buffers[alloc.getResult()] = sharedByte(e, *alloc.getOffset());
     return;
   }
   if (auto stage = dyn_cast<warp::StageOp>(op)) {

@@ -86,7 +86,7 @@ bool Pressure::isUniform(Value value) {
 int64_t Pressure::registersOf(Value value) {
   Type type = value.getType();
   Type element = getElementTypeOrSelf(type);
-  if (isa<warp::BufferType, TensorType>(type) || element.isInteger(1) ||
+  if (isa<warp::BufferType, warp::MbarrierType, TensorType>(type) || element.isInteger(1) ||
       matchPattern(value, m_Constant()))
     return 0;
   if (element.isIntOrIndex() && isUniform(value))

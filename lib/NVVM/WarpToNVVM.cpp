@@ -39,6 +39,9 @@ void (*loweringOf(Operation *op))(nvvm::KernelLowering &, Operation *) {
   if (isa<warp::CopyAsyncOp, warp::CommitGroupOp, warp::WaitGroupOp,
           warp::BarrierOp, warp::SyncOp>(op))
     return nvvm::lowerCopies;
+  if (isa<warp::MbarriersOp, warp::ArriveCopiesOp, warp::ArriveOp,
+          warp::WaitPhaseOp>(op))
+    return nvvm::lowerMbarriers;
   if (isa<warp::LdmatrixOp, warp::MmaOp, warp::SplitTf32Op>(op))
     return nvvm::lowerMatrices;
   if (isa<warp::ShuffleXorOp, warp::ShuffleFromOp, warp::VoteAllOp,
@@ -51,7 +54,7 @@ void (*loweringOf(Operation *op))(nvvm::KernelLowering &, Operation *) {
 
 LogicalResult checkKernel(warp::KernelOp kernel) {
   WalkResult result = kernel.getBody().walk([&](Operation *op) {
-    if (auto alloc = dyn_cast<warp::AllocOp>(op); alloc && !alloc.getOffset()) {
+    if (isa<warp::AllocOp, warp::MbarriersOp>(op) && !op->hasAttr("offset")) {
       op->emitOpError("expected an offset, got none");
       return WalkResult::interrupt();
     }
@@ -182,7 +185,7 @@ void lowerKernel(warp::KernelOp kernel, OpBuilder &builder) {
     if (!isa<warp::WarpDialect>(op->getDialect()))
       return;
     work.push_back(op);
-    if (isa<warp::AllocOp, warp::StageOp>(op))
+    if (isa<warp::AllocOp, warp::StageOp, warp::MbarriersOp>(op))
       buffers.push_back(op);
   });
   for (Operation *op : work)

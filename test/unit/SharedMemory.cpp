@@ -55,13 +55,89 @@ double roundTo(Type type, double value) {
 }
 
 SharedMemory::SharedMemory(size_t bytes, unsigned threads)
-    : bytes(bytes), threads(threads), warpEpochs((threads + 31) / 32) {}
+    : bytes(bytes), threads(threads), warpEpochs((threads + 31) / 32),
+      now(warpEpochs.size()), known(now.size(), now) {}
 
-bool SharedMemory::isBehind(unsigned thread, int other, int64_t then,
-                            int64_t warpThen) const {
-  return then != epoch || other == int(thread) ||
-         (unsigned(other) / 32 == thread / 32 &&
-          warpThen != warpEpochs[thread / 32]);
+SharedMemory::Access SharedMemory::accessOf(unsigned thread) const {
+  unsigned warp = thread / 32;
+  return {int(thread), now[warp], warpEpochs[warp]};
+}
+
+bool SharedMemory::isBehind(unsigned thread, const Access &access) const {
+  if (access.thread < 0)
+    return true;
+  unsigned warp = thread / 32, other = unsigned(access.thread) / 32;
+  if (known[warp][other] > access.time)
+    return true;
+  bool isOwn = access.thread == int(thread) && !access.many;
+  return warp == other && (isOwn || access.warpEpoch != warpEpochs[warp]);
+}
+
+bool SharedMemory::isBehindWrite(unsigned thread, const Byte &byte) const {
+  return isBehind(thread, byte.write) ||
+         (byte.mbarrier >= 0 &&
+          mbarriers[byte.mbarrier].waited[thread / 32] >= byte.phase);
+}
+
+void SharedMemory::barrier() {
+  for (int64_t &time : now)
+    ++time;
+  known.assign(now.size(), now);
+}
+
+unsigned SharedMemory::makeMbarrier(unsigned arrivals) {
+  Mbarrier made;
+  made.needed = arrivals;
+  made.pending = made.done = Times(now.size());
+  made.waited.assign(now.size(), -1);
+  mbarriers.push_back(std::move(made));
+  return mbarriers.size() - 1;
+}
+
+void SharedMemory::countArrival(Mbarrier &mbarrier) {
+  if (++mbarrier.arrived < mbarrier.needed)
+    return;
+  mbarrier.arrived = 0;
+  ++mbarrier.phases;
+  mbarrier.done = mbarrier.pending;
+  mbarrier.doneCopies = std::move(mbarrier.pendingCopies);
+  mbarrier.pendingCopies.clear();
+}
+
+void SharedMemory::arrive(unsigned mbarrier, unsigned warp) {
+  sync(warp);
+  ++now[warp];
+  known[warp][warp] = now[warp];
+  Mbarrier &at = mbarriers[mbarrier];
+  for (size_t i = 0; i < now.size(); ++i)
+    at.pending[i] = std::max(at.pending[i], known[warp][i]);
+  countArrival(at);
+}
+
+void SharedMemory::arriveCopies(unsigned mbarrier, unsigned thread) {
+  Mbarrier &at = mbarriers[mbarrier];
+  auto add = [&](const Copies &copies) {
+    for (const std::shared_ptr<Copy> &copy : copies)
+      if (!copy->arrived)
+        at.pendingCopies.push_back({thread, copy});
+  };
+  for (const Copies &group : threads[thread].groups)
+    add(group);
+  add(threads[thread].open);
+  countArrival(at);
+}
+
+void SharedMemory::waitPhase(unsigned mbarrier, unsigned parity,
+                             unsigned warp) {
+  Mbarrier &at = mbarriers[mbarrier];
+  if (unsigned(at.phases % 2) == parity)
+    return fail("wait for a phase that is not complete", 0, warp * 32, -1);
+  for (auto &[thread, copy] : at.doneCopies)
+    if (!copy->arrived)
+      land(*copy, thread, int(mbarrier), at.phases - 1);
+  at.waited[warp] = at.phases - 1;
+  for (size_t i = 0; i < now.size(); ++i)
+    known[warp][i] = std::max(known[warp][i], at.done[i]);
 }
 
 void SharedMemory::fail(const char *what, size_t address, unsigned thread,
@@ -83,15 +159,13 @@ bool SharedMemory::inBounds(size_t address, size_t size) {
 
 void SharedMemory::checkWrite(unsigned thread, size_t address, Byte &byte) {
   if (byte.inFlight)
-    fail("write under a copy on its way", address, thread, byte.writer);
-  if (!isBehind(thread, byte.writer, byte.writeEpoch, byte.writeWarpEpoch))
-    fail("write after write without a barrier", address, thread, byte.writer);
-  bool sharesReads =
-      byte.manyWarps ||
-      (byte.manyReaders && byte.readWarpEpoch == warpEpoch(thread));
-  if (!isBehind(thread, byte.reader, byte.readEpoch, byte.readWarpEpoch) ||
-      (byte.readEpoch == epoch && sharesReads))
-    fail("write after read without a barrier", address, thread, byte.reader);
+    fail("write under a copy on its way", address, thread, byte.write.thread);
+  if (!isBehindWrite(thread, byte))
+    fail("write after write without a barrier", address, thread,
+         byte.write.thread);
+  for (const Access &read : byte.reads)
+    if (!isBehind(thread, read))
+      fail("write after read without a barrier", address, thread, read.thread);
 }
 
 double SharedMemory::read(unsigned thread, size_t address, Type type) {
@@ -102,21 +176,18 @@ double SharedMemory::read(unsigned thread, size_t address, Type type) {
   for (unsigned i = 0; i < size; ++i) {
     Byte &byte = bytes[address + i];
     if (byte.inFlight)
-      fail("read of a copy on its way", address, thread, byte.writer);
+      fail("read of a copy on its way", address, thread, byte.write.thread);
     else if (!byte.written)
       fail("read of what nobody wrote", address, thread, -1);
-    if (!isBehind(thread, byte.writer, byte.writeEpoch, byte.writeWarpEpoch))
-      fail("read after write without a barrier", address, thread, byte.writer);
-    if (byte.readEpoch != epoch)
-      byte.manyReaders = byte.manyWarps = false;
-    else if (byte.reader / 32 != int(thread) / 32)
-      byte.manyWarps = true;
-    else
-      byte.manyReaders = byte.readWarpEpoch == warpEpoch(thread) &&
-                         (byte.manyReaders || byte.reader != int(thread));
-    byte.readEpoch = epoch;
-    byte.readWarpEpoch = warpEpoch(thread);
-    byte.reader = int(thread);
+    if (!isBehindWrite(thread, byte))
+      fail("read after write without a barrier", address, thread,
+           byte.write.thread);
+    byte.reads.resize(now.size());
+    Access &last = byte.reads[thread / 32], next = accessOf(thread);
+    bool isSameTime =
+        last.time == next.time && last.warpEpoch == next.warpEpoch;
+    next.many = isSameTime && (last.many || last.thread != next.thread);
+    last = next;
     bits |= uint64_t(byte.value) << (8 * i);
   }
   return decode(type, bits);
@@ -133,9 +204,8 @@ void SharedMemory::write(unsigned thread, size_t address, Type type,
     checkWrite(thread, address, byte);
     byte.value = uint8_t(bits >> (8 * i));
     byte.written = true;
-    byte.writer = int(thread);
-    byte.writeEpoch = epoch;
-    byte.writeWarpEpoch = warpEpoch(thread);
+    byte.write = accessOf(thread);
+    byte.mbarrier = -1;
   }
 }
 
@@ -145,13 +215,14 @@ void SharedMemory::copyAsync(unsigned thread, size_t address, Type type,
   if (!inBounds(address, size))
     return;
   uint64_t bits = encode(type, value);
-  Copy copy{address, {}};
+  auto copy = std::make_shared<Copy>(Copy{address, {}});
   for (unsigned i = 0; i < size; ++i) {
     Byte &byte = bytes[address + i];
     checkWrite(thread, address, byte);
     ++byte.inFlight;
-    byte.writer = int(thread);
-    copy.bytes.push_back(uint8_t(bits >> (8 * i)));
+    byte.write = accessOf(thread);
+    byte.mbarrier = -1;
+    copy->bytes.push_back(uint8_t(bits >> (8 * i)));
   }
   threads[thread].open.push_back(std::move(copy));
 }
@@ -164,25 +235,35 @@ void SharedMemory::commitGroup(unsigned thread) {
 void SharedMemory::waitGroup(unsigned thread, unsigned pending) {
   auto &groups = threads[thread].groups;
   for (; groups.size() > pending; groups.pop_front())
-    for (Copy &copy : groups.front())
-      for (size_t i = 0; i < copy.bytes.size(); ++i) {
-        Byte &byte = bytes[copy.address + i];
-        --byte.inFlight;
-        byte.value = copy.bytes[i];
-        byte.written = true;
-        byte.writer = int(thread);
-        byte.writeEpoch = epoch;
-        byte.writeWarpEpoch = warpEpoch(thread);
-      }
+    for (std::shared_ptr<Copy> &copy : groups.front())
+      if (!copy->arrived)
+        land(*copy, thread, -1, -1);
+}
+
+void SharedMemory::land(Copy &copy, unsigned thread, int mbarrier,
+                        int64_t phase) {
+  copy.arrived = true;
+  for (size_t i = 0; i < copy.bytes.size(); ++i) {
+    Byte &byte = bytes[copy.address + i];
+    --byte.inFlight;
+    byte.value = copy.bytes[i];
+    byte.written = true;
+    byte.write = accessOf(thread);
+    byte.mbarrier = mbarrier;
+    byte.phase = phase;
+  }
 }
 
 void SharedMemory::finish() {
+  auto check = [&](const Copies &copies, unsigned thread, const char *what) {
+    for (const std::shared_ptr<Copy> &copy : copies)
+      if (!copy->arrived)
+        return fail(what, copy->address, thread, -1);
+  };
   for (unsigned thread = 0; thread < threads.size(); ++thread) {
-    if (!threads[thread].open.empty())
-      fail("copy never committed", threads[thread].open[0].address, thread, -1);
-    for (auto &group : threads[thread].groups)
-      if (!group.empty())
-        fail("copy never waited for", group[0].address, thread, -1);
+    check(threads[thread].open, thread, "copy never committed");
+    for (const Copies &group : threads[thread].groups)
+      check(group, thread, "copy never waited for");
   }
 }
 

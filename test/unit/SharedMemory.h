@@ -7,12 +7,15 @@
 //===----------------------------------------------------------------------===//
 //
 // Threads run in step here, so a forgotten barrier would change no result. It
-// is found by what each byte remembers: who wrote and who read it since the
-// last barrier. Two accesses of different threads with no barrier between, one
-// of them a write, are a race; of threads of one warp, without the warp's
-// meeting either. A byte that an asynchronous copy is bringing
-// holds nothing until the copying thread has waited for it, and is that
-// thread's alone until the barrier after.
+// is found by what each byte remembers: who wrote it and who of each warp read
+// it, at which of the warp's times. A warp's time goes on where it meets others
+// or arrives somewhere; each warp knows up to which time of the others what
+// they did is done. Two accesses of different warps, one of them a write, of
+// which the later does not know the earlier are a race; of threads of one warp,
+// without the warp's meeting either. A byte that an asynchronous copy is
+// bringing holds nothing until the copying thread has waited for it, and is
+// that thread's alone until the barrier after; or until its arrival has been
+// waited for at an mbarrier, which says nothing of what else the thread did.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ATTENTILE_TEST_UNIT_SHAREDMEMORY_H
@@ -20,6 +23,7 @@
 
 #include "mlir/IR/Types.h"
 #include <deque>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -44,7 +48,13 @@ public:
   void waitGroup(unsigned thread, unsigned pending);
 
   /// All threads have arrived.
-  void barrier() { ++epoch; }
+  void barrier();
+  /// An mbarrier's number.
+  unsigned makeMbarrier(unsigned arrivals);
+  void arrive(unsigned mbarrier, unsigned warp);
+  void arriveCopies(unsigned mbarrier, unsigned thread);
+  /// Nobody can arrive while threads run in step: the phase must be complete.
+  void waitPhase(unsigned mbarrier, unsigned parity, unsigned warp);
   /// All threads of a warp have arrived.
   void sync(unsigned warp) { ++warpEpochs[warp]; }
   /// At the kernel's end nothing may still be on its way.
@@ -53,37 +63,55 @@ public:
   const std::string &error() const { return message; }
 
 private:
+  using Times = std::vector<int64_t>; ///< of each warp
+  struct Access {
+    int thread = -1;
+    int64_t time = -1, warpEpoch = -1; ///< its warp's, then
+    bool many = false;                 ///< several of the warp's threads
+  };
   struct Byte {
     uint8_t value = 0;
     bool written = false;
     unsigned inFlight = 0; ///< copies on their way
-    int writer = -1, reader = -1;
-    bool manyReaders = false,
-         manyWarps = false; ///< of the reader's warp; of all
-    int64_t writeEpoch = -1, readEpoch = -1;
-    int64_t writeWarpEpoch = -1, readWarpEpoch = -1; ///< the threads' warps'
+    Access write;
+    int mbarrier = -1; ///< at which a copy arrived, and in which phase
+    int64_t phase = -1;
+    std::vector<Access> reads; ///< the last of each warp
   };
   struct Copy {
     size_t address;
     std::vector<uint8_t> bytes;
+    bool arrived = false;
   };
+  using Copies = std::vector<std::shared_ptr<Copy>>;
   struct Thread {
-    std::vector<Copy> open;
-    std::deque<std::vector<Copy>> groups;
+    Copies open;
+    std::deque<Copies> groups;
+  };
+  struct Mbarrier {
+    unsigned needed, arrived = 0;
+    int64_t phases = 0; ///< complete
+    Times pending, done;
+    std::vector<std::pair<unsigned, std::shared_ptr<Copy>>> pendingCopies,
+        doneCopies;              ///< with their threads
+    std::vector<int64_t> waited; ///< of each warp, the last phase
   };
 
-  /// Whether `thread` comes behind what `other` did then.
-  bool isBehind(unsigned thread, int other, int64_t then,
-                int64_t warpThen) const;
-  int64_t &warpEpoch(unsigned thread) { return warpEpochs[thread / 32]; }
+  /// Whether `thread` comes behind that access.
+  bool isBehind(unsigned thread, const Access &access) const;
+  bool isBehindWrite(unsigned thread, const Byte &byte) const;
+  Access accessOf(unsigned thread) const;
+  void countArrival(Mbarrier &mbarrier);
+  void land(Copy &copy, unsigned thread, int mbarrier, int64_t phase);
   bool inBounds(size_t address, size_t size);
   void checkWrite(unsigned thread, size_t address, Byte &byte);
   void fail(const char *what, size_t address, unsigned thread, int other);
 
   std::vector<Byte> bytes;
   std::vector<Thread> threads;
-  int64_t epoch = 0;
-  std::vector<int64_t> warpEpochs;
+  Times warpEpochs, now;
+  std::vector<Times> known; ///< by each warp
+  std::vector<Mbarrier> mbarriers;
   std::string message;
 };
 

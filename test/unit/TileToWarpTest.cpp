@@ -438,16 +438,12 @@ TEST(DeferSums, lanesMeetAfterTheLoop) {
 }
 
 TEST(PipelineCopies, stages) {
-  for (const char *stages : {"2", "3"})
+  for (std::string options : {"stages=2", "stages=3", "stages=2 mbarriers"})
     for (bool guard : {false, true}) {
-      KernelCase run{"03-sliding-window",
-                     "bf16",
-                     16,
-                     16,
-                     "tile-sizes=m=64,n=16",
-                     "",
-                     std::string(",warp-pipeline-copies{stages=") + stages +
-                         "},warp-allocate-shared"};
+      KernelCase run{"03-sliding-window", "bf16", 16, 16,
+                     "tile-sizes=m=64,n=16"};
+      run.behind =
+          ",warp-pipeline-copies{" + options + "},warp-allocate-shared";
       run.guard = guard;
       run.loops = guard ? ",tile-descend-blocks{all}" : "";
       expectSame(run);
@@ -473,19 +469,23 @@ expectAllNeeded(const KernelCase &run,
   }
 }
 
-/// Every barrier and every wait of the loop is needed.
+/// Every barrier, arrival and wait of the loop is needed.
 TEST(PipelineCopies, nothingToSpare) {
-  KernelCase run{"02-causal", "bf16", 16, 16, "tile-sizes=m=64,n=16"};
-  size_t count = expectAllNeeded(run, [](ModuleOp module) {
+  auto find = [](ModuleOp module) {
     SmallVector<Operation *> syncs;
     module.walk([&](scf::ForOp loop) {
       for (Operation &op : *loop.getBody())
-        if (isa<warp::BarrierOp, warp::WaitGroupOp>(op))
+        if (isa<warp::BarrierOp, warp::WaitGroupOp, warp::WaitPhaseOp,
+                warp::ArriveOp, warp::ArriveCopiesOp>(op))
           syncs.push_back(&op);
     });
     return syncs;
-  });
-  EXPECT_EQ(count, 8u); // two loops, two points each
+  };
+  KernelCase run{"02-causal", "bf16", 16, 16, "tile-sizes=m=64,n=16"};
+  EXPECT_EQ(expectAllNeeded(run, find), 8u); // two loops, two points each
+  run.guard = true;
+  run.behind = ",warp-pipeline-copies{stages=2 mbarriers},warp-allocate-shared";
+  EXPECT_EQ(expectAllNeeded(run, find), 6u);
 }
 
 /// Outputs in the room of the queries: a warp waits for itself before it writes

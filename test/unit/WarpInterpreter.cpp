@@ -136,13 +136,32 @@ bool Interpreter::run(Operation *op) {
             memory->barrier();
             return true;
           })
-          .Case([&](warp::SyncOp sync) {
-            if (!warpsAreWhole(sync))
-              return false;
-            for (int t = 0; t < threads; t += kLanes)
-              if (active[t])
-                memory->sync(t / kLanes);
+          .Case([&](warp::MbarriersOp made) {
+            for (auto [mbarrier, arrivals] :
+                 llvm::zip_equal(made.getResults(), made.getArrivals()))
+              mbarriers[mbarrier] = memory->makeMbarrier(unsigned(arrivals));
+            memory->barrier();
             return true;
+          })
+          .Case([&](warp::ArriveCopiesOp op) {
+            unsigned mbarrier = mbarriers.lookup(op.getMbarrier());
+            forActive([&](int t) { memory->arriveCopies(mbarrier, t); });
+            return true;
+          })
+          .Case([&](warp::ArriveOp op) {
+            unsigned mbarrier = mbarriers.lookup(op.getMbarrier());
+            return forWarps(op, [&](int w) { memory->arrive(mbarrier, w); });
+          })
+          .Case([&](warp::WaitPhaseOp op) {
+            unsigned mbarrier = mbarriers.lookup(op.getMbarrier());
+            int64_t parity;
+            return uniform(op, op.getParity(), parity) &&
+                   forWarps(op, [&](int w) {
+                     memory->waitPhase(mbarrier, unsigned(parity), w);
+                   });
+          })
+          .Case([&](warp::SyncOp sync) {
+            return forWarps(sync, [&](int w) { memory->sync(w); });
           })
           .Default([&](Operation *other) { return runElementwise(other); });
   if (good && memory && !memory->error().empty())

@@ -149,6 +149,16 @@ private:
     return true;
   }
 
+  /// Calls `visit` with each warp that is active.
+  template <typename Visit> bool forWarps(Operation *op, Visit visit) {
+    if (!warpsAreWhole(op))
+      return false;
+    for (int t = 0; t < threads; t += kLanes)
+      if (active[t])
+        visit(t / kLanes);
+    return true;
+  }
+
   bool fail(Operation *op, const std::string &what) {
     if (!failed)
       op->emitError(what);
@@ -162,6 +172,7 @@ private:
   DenseMap<Value, Registers> env;
   DenseMap<Value, HostTensor *> tensors;
   DenseMap<Value, Buffer> buffers;
+  DenseMap<Value, unsigned> mbarriers;
   std::vector<std::unique_ptr<HostTensor>> owned;
   std::set<std::pair<HostTensor *, int64_t>> stored;
   std::unique_ptr<SharedMemory> memory;

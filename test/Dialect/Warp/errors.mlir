@@ -207,6 +207,24 @@ func.func @copy(%b: !b, %t: tensor<?x64xbf16>, %i: index) {
 
 // -----
 
+tile.program @p sizes(%N) ins(%x: f32[N]) outs(%y: f32[N]) {
+  warp.kernel @p_0 grid() warps(1) {
+    // expected-error @below {{expected as many results as numbers of arrivals, got 1 and 2}}
+    %there = warp.mbarriers [32, 1] : !warp.mbarrier
+  }
+}
+
+// -----
+
+tile.program @p sizes(%N) ins(%x: f32[N]) outs(%y: f32[N]) {
+  warp.kernel @p_0 grid() warps(1) {
+    // expected-error @below {{expected 1 or more arrivals, got 0}}
+    %there = warp.mbarriers [0] : !warp.mbarrier
+  }
+}
+
+// -----
+
 func.func @wait() {
   // expected-error @below {{expected 0 or more pending groups, got -1}}
   warp.wait_group -1
