@@ -54,7 +54,7 @@ void lowerMbarriers(KernelLowering &k, Operation *op) {
   } else {
     auto wait = cast<warp::WaitPhaseOp>(op);
     addPtx(e,
-           "{ .reg .pred P; WAIT_${:uid}: "
+           "{ .reg\t.pred P; WAIT_${:uid}: "
            "mbarrier.try_wait.parity.shared.b64 P, [$0], $1; "
            "@!P bra WAIT_${:uid}; }",
            "r,r", {barrier, e.to32(wait.getParity())});
