@@ -27,6 +27,9 @@ namespace attentile {
 enum class ListPlace : int64_t { From, To };
 enum class SortedPlace : int64_t { Coordinate, From, To, Entries = 4 };
 
+/// Entries in front of a list's blocks: where they begin and end.
+inline constexpr int64_t kListEnds = 2;
+
 } // namespace attentile
 
 #endif

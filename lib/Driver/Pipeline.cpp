@@ -240,7 +240,7 @@ void buildWarpPipeline(OpPassManager &pm, const PipelineOptions &options) {
   // Copies have their buffers and places in the loop before lives are known.
   if (!options.byElement) {
     WarpPipelineCopiesOptions copies;
-    copies.mbarriers = options.target == "sm_90"; // before, there is no wait
+    copies.mbarriers = options.target == "sm_90"; // before, they are polled
     pm.addPass(createWarpPipelineCopies(copies));
   }
   WarpAllocateSharedOptions room;

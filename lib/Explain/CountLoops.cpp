@@ -45,7 +45,7 @@ std::optional<int64_t> Counter::countListed(scf::ForOp loop) {
     else if (store.getIndices().back() == loop.getInductionVar())
       count = entries;
     else
-      count = (entries - (int64_t(ListPlace::To) + 1)) / 2;
+      count = (entries - kListEnds) / 2;
   });
   return count;
 }

@@ -21,6 +21,30 @@
 using namespace mlir;
 
 namespace attentile {
+
+attn::WorkspaceOp makeListWorkspace(tile::KernelOp kernel, StringRef name,
+                                    ArrayRef<AffineExpr> shape) {
+  SmallVector<int64_t> dims;
+  for (AffineExpr expression : shape) {
+    auto constant = dyn_cast<AffineConstantExpr>(expression);
+    dims.push_back(constant ? constant.getValue() : ShapedType::kDynamic);
+  }
+  attn::SignatureOpInterface head = kernel->getParentOfType<tile::ProgramOp>();
+  OpBuilder builder(kernel);
+  return attn::WorkspaceOp::create(
+      builder, kernel.getLoc(),
+      RankedTensorType::get(dims, builder.getI32Type()), name,
+      AffineMap::get(0, head.getSizeArgs().size(), shape, kernel.getContext()));
+}
+
+tile::LoadOp getListStart(scf::ForOp loop) {
+  Value first = loop.getLowerBound();
+  while (auto cast = first.getDefiningOp<arith::IndexCastOp>())
+    first = cast.getIn();
+  return loop->hasAttr("tile.from_list") ? first.getDefiningOp<tile::LoadOp>()
+                                         : tile::LoadOp();
+}
+
 namespace {
 
 /// A name that no workspace of the program has.
@@ -60,22 +84,6 @@ struct Copied {
   SmallVector<RowAxis> rows;
 };
 
-/// Workspace of 32-bit integers before a kernel.
-Value makeWorkspace(tile::KernelOp kernel, StringRef name,
-                    ArrayRef<AffineExpr> shape) {
-  SmallVector<int64_t> dims;
-  for (AffineExpr expression : shape) {
-    auto constant = dyn_cast<AffineConstantExpr>(expression);
-    dims.push_back(constant ? constant.getValue() : ShapedType::kDynamic);
-  }
-  attn::SignatureOpInterface head = kernel->getParentOfType<tile::ProgramOp>();
-  OpBuilder builder(kernel);
-  return attn::WorkspaceOp::create(
-      builder, kernel.getLoc(),
-      RankedTensorType::get(dims, builder.getI32Type()), name,
-      AffineMap::get(0, head.getSizeArgs().size(), shape, kernel.getContext()));
-}
-
 /// A kernel that writes a list, or helps to.
 struct Step {
   /// With `blocks`, its programs have so many of the axis each.
@@ -111,13 +119,13 @@ Value writeClasses(scf::ForOp loop, ArrayRef<RowAxis> rows, const Twine &name,
   bool isTiled = succeeded(classify.writer.choose());
   Step &first = isTiled ? classify : whole;
   (isTiled ? whole : classify).copy.kernel.erase();
-  Value classes = makeWorkspace(first.copy.kernel, classesName, shape);
+  Value classes = makeListWorkspace(first.copy.kernel, classesName, shape);
   first.writer.write(classes, coordinates);
   if (!isTiled || !classify.writer.leavesOpen())
     return classes;
   std::string askedName = (name + "_asked").str();
   Step ask(loop, rows, ListTask::Ask, askedName, blocksAtOnce);
-  Value asked = makeWorkspace(ask.copy.kernel, askedName, shape);
+  Value asked = makeListWorkspace(ask.copy.kernel, askedName, shape);
   ask.writer.readFrom(classes, coordinates);
   (void)ask.writer.choose();
   ask.writer.write(asked, coordinates);
@@ -156,12 +164,12 @@ std::optional<BlockList> BlockList::create(scf::ForOp loop,
   BlockList result;
   if (inSteps) {
     Step collect(loop, rows, ListTask::Collect, name, 0);
-    result.tensor = makeWorkspace(collect.copy.kernel, name, shape);
+    result.tensor = makeListWorkspace(collect.copy.kernel, name, shape);
     collect.writer.readFrom(classes, coordinates);
     (void)collect.writer.choose();
     collect.writer.write(result.tensor, coordinates);
   } else {
-    result.tensor = makeWorkspace(whole.copy.kernel, name, shape);
+    result.tensor = makeListWorkspace(whole.copy.kernel, name, shape);
     whole.writer.write(result.tensor, coordinates);
   }
   for (unsigned id : coordinates)

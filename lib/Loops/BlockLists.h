@@ -23,6 +23,14 @@
 
 namespace attentile {
 
+/// Workspace of 32-bit integers before a kernel; `shape` is in sizes.
+attn::WorkspaceOp makeListWorkspace(tile::KernelOp kernel, llvm::StringRef name,
+                                    llvm::ArrayRef<mlir::AffineExpr> shape);
+
+/// The load of the place where a loop over a list begins; null for another
+/// loop.
+tile::LoadOp getListStart(mlir::scf::ForOp loop);
+
 /// A list of the blocks of a loop that each of its kernel's programs needs.
 class BlockList {
 public:

@@ -16,11 +16,9 @@
 
 #include "BlockTruth.h"
 #include "MaskedLoops.h"
+#include "attentile/SortedList.h"
 
 namespace attentile {
-
-/// Entries in front of a row's blocks: where they begin and end.
-inline constexpr int64_t kListEnds = 2;
 
 /// The place of a row's first partial block; full ones stand before it.
 mlir::Value getMiddlePlace(IndexBuilder &index, mlir::Value extent,

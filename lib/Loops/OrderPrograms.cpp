@@ -19,6 +19,7 @@
 // they count half.
 //
 
+#include "BlockLists.h"
 #include "CommonBytes.h"
 #include "attentile/Loops/Passes.h"
 #include "attentile/Trend.h"
@@ -84,12 +85,9 @@ Trend Trends::find(Operation *op) {
 /// Whether `loop` visits a list that each of the last axis's coordinates has,
 /// the same along the axis before it: that of a tile of rows, for all heads.
 bool sharesList(scf::ForOp loop, Block &body) {
-  if (!loop->hasAttr("tile.from_list") || body.getNumArguments() < 2)
+  tile::LoadOp load = getListStart(loop);
+  if (body.getNumArguments() < 2)
     return false;
-  Value first = loop.getLowerBound();
-  while (auto cast = first.getDefiningOp<arith::IndexCastOp>())
-    first = cast.getIn();
-  auto load = first.getDefiningOp<tile::LoadOp>();
   auto has = [&](BlockArgument id) {
     return llvm::is_contained(load.getIndices(), id);
   };

@@ -25,6 +25,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "BlockLists.h"
 #include "CommonBytes.h"
 #include "IndexBuilder.h"
 #include "attentile/Loops/Passes.h"
@@ -110,7 +111,7 @@ public:
   explicit ListUses(tile::KernelOp kernel) {
     BlockArgument last = kernel.getBody().front().getArguments().back();
     for (auto loop : kernel.getBody().getOps<scf::ForOp>()) {
-      tile::LoadOp first = findFirst(loop);
+      tile::LoadOp first = getListStart(loop);
       if (!list && first && first.getIndices().size() > 1 &&
           first.getIndices().drop_back().back() == last) {
         list = first.getTensor();
@@ -127,15 +128,6 @@ public:
   SmallVector<scf::ForOp> loops;
 
 private:
-  /// The load of the place where a loop begins in its list.
-  static tile::LoadOp findFirst(scf::ForOp loop) {
-    Value first = loop.getLowerBound();
-    while (auto cast = first.getDefiningOp<arith::IndexCastOp>())
-      first = cast.getIn();
-    return loop->hasAttr("tile.from_list") ? first.getDefiningOp<tile::LoadOp>()
-                                           : tile::LoadOp();
-  }
-
   bool collect(tile::KernelOp kernel) {
     if (!llvm::all_of(row, llvm::IsaPred<BlockArgument>))
       return false;
@@ -193,19 +185,10 @@ void ListSorter::makeWorkspace() {
   auto lists = uses.list.getDefiningOp<attn::WorkspaceOp>();
   SmallVector<AffineExpr> shape(lists.getShape().getResults());
   // A list has room for its blocks twice.
-  shape.back() = (shape.back() - (int64_t(ListPlace::To) + 1)).floorDiv(2) +
-                 int64_t(SortedPlace::Entries);
-  SmallVector<int64_t> dims;
-  for (AffineExpr extent : shape) {
-    auto constant = dyn_cast<AffineConstantExpr>(extent);
-    dims.push_back(constant ? constant.getValue() : ShapedType::kDynamic);
-  }
-  OpBuilder builder(kernel);
-  sorted = attn::WorkspaceOp::create(
-      builder, loc, lists.getType().clone(dims),
-      (lists.getName() + "_sorted").str(),
-      AffineMap::get(0, lists.getShape().getNumSymbols(), shape,
-                     kernel.getContext()));
+  shape.back() =
+      (shape.back() - kListEnds).floorDiv(2) + int64_t(SortedPlace::Entries);
+  sorted =
+      makeListWorkspace(kernel, (lists.getName() + "_sorted").str(), shape);
 }
 
 /// A loop that warp-collect-by-lanes divides.
