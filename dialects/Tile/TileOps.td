@@ -232,6 +232,23 @@ def Tile_ReduceGroupOp : Tile_Op<"reduce_group", [Pure]> {
   let builders = [OpBuilder<(ins "attn::ReduceKind":$kind, "::mlir::Value":$operand)>];
 }
 
+def Tile_HiddenOp : Tile_Op<"hidden", [MemoryEffects<[MemWrite]>]> {
+  let summary = "rows for which an iteration changes nothing";
+  let description = [{
+    Where the condition holds for a group of rows that decides together
+    (`tile.vote`), everything that the loop around carries for them may stay as
+    it is: what this iteration adds is hidden by a mask. Nobody need make use of
+    it.
+
+    ```mlir
+    %later = arith.cmpi sgt, %n0, %last : index      // %last: of the group's rows
+    tile.hidden %later
+    ```
+  }];
+  let arguments = (ins I1:$condition);
+  let assemblyFormat = "$condition attr-dict";
+}
+
 def Tile_RefOp : Tile_Op<"ref", [Pure, SameOperandsAndResultType] # ElementwiseMappable.traits> {
   let summary = "a softmax's reference, from a running maximum";
   let description = [{

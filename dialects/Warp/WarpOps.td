@@ -370,6 +370,19 @@ def Warp_ShuffleFromOp : Warp_Op<"shuffle_from", [Pure, AllTypesMatch<["operand"
   let assemblyFormat = "$operand `,` $lane attr-dict `:` type($operand)";
 }
 
+def Warp_HiddenOp : Warp_Op<"hidden", [MemoryEffects<[MemWrite]>]> {
+  let summary = "a warp for which an iteration changes nothing";
+  let description = [{
+    As `tile.hidden`; the condition is the same in all lanes.
+
+    ```mlir
+    warp.hidden %later
+    ```
+  }];
+  let arguments = (ins I1:$condition);
+  let assemblyFormat = "$condition attr-dict";
+}
+
 class Warp_VoteOp<string mnemonic, string what> : Warp_Op<mnemonic, [Pure]> {
   let summary = what;
   let arguments = (ins I1:$predicate);

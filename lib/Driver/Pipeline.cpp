@@ -31,6 +31,7 @@ static constexpr llvm::StringRef kOptimizing[] = {
     "tile-fuse-online-softmax",
     "tile-list-blocks",
     "tile-skip-masked-blocks",
+    "tile-mark-hidden",
     "tile-fold-exp2",
     "tile-fold-scales",
     "tile-peel-tails",
@@ -49,9 +50,9 @@ static constexpr llvm::StringRef kOptimizing[] = {
 /// element, for which it must stand alone; a maximum is cheap beside its
 /// products (docs/decisions), and its threads take programs as they come.
 static constexpr llvm::StringRef kOnlyForGpu[] = {
-    "tile-peel-tails",     "tile-join-loops",    "tile-vote-masks",
-    "tile-merge-bounds",   "tile-guard-softmax", "tile-start-sums-at-bias",
-    "tile-sort-lists",     "tile-order-programs",
+    "tile-peel-tails",         "tile-join-loops",   "tile-mark-hidden",
+    "tile-vote-masks",         "tile-merge-bounds", "tile-guard-softmax",
+    "tile-start-sums-at-bias", "tile-sort-lists",   "tile-order-programs",
 };
 
 /// On a GPU programs judge so many blocks each for a list: few, since each
@@ -146,6 +147,11 @@ static void buildLoopStage(OpPassManager &pm, const PipelineOptions &options) {
     TileSkipMaskedBlocksOptions skipping;
     skipping.keepMasks = options.byElement;
     pm.addPass(createTileSkipMaskedBlocks(skipping));
+    simplify(pm, options);
+  }
+  // While a formula says that: exponentials are of scores, masks are whole.
+  if (options.isEnabled("tile-mark-hidden")) {
+    pm.addPass(createTileMarkHidden());
     simplify(pm, options);
   }
   // After those: they read exponentials of scores, not of scaled ones.

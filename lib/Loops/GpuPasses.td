@@ -84,6 +84,37 @@ def TileJoinLoops : Pass<"tile-join-loops"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def TileMarkHidden : Pass<"tile-mark-hidden"> {
+  let summary = "says of which rows a block's mask hides everything";
+  let description = [{
+    A block that some row of a program needs may be hidden from others: of the
+    128 rows of a causal tile half do not see the last 64 keys. What the loop
+    carries for them stays as it is, and a warp whose rows are among them can
+    leave the block out (warp-skip-hidden). The condition is the one by which
+    tile-skip-masked-blocks leaves blocks out, asked of the rows that decide
+    together, where the block's ends and the rows' least and largest values
+    answer it.
+
+    Before:
+
+    ```mlir
+    %s = tile.dot %q, %k over ["d"] product bf16 : ...
+    %x = arith.select %in, %s, %hidden : ...                     // %in: n <= last
+    ```
+
+    After:
+
+    ```mlir
+    %last = tile.reduce_group max %lasts : tensor<128xindex, #m> -> index
+    %none = arith.cmpi sgt, %n0, %last : index                   // %n0: the block's first index
+    tile.hidden %none
+    %s = tile.dot %q, %k over ["d"] product bf16 : ...
+    %x = arith.select %in, %s, %hidden : ...
+    ```
+  }];
+  let dependentDialects = ["::attentile::tile::TileDialect", "::mlir::arith::ArithDialect"];
+}
+
 def TileVoteMasks : Pass<"tile-vote-masks"> {
   let summary = "a mask's bounds only for rows that they cut";
   let description = [{

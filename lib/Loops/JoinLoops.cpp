@@ -98,6 +98,8 @@ BodyMatch::BodyMatch(scf::ForOp partial, scf::ForOp full)
                                          full.getBody()->getArguments()))
     counterparts[from] = to;
   for (Operation &op : partial.getBody()->without_terminator()) {
+    if (isa<tile::HiddenOp>(op)) // no value of the full body depends on it
+      continue;
     bool same = findSame(op);
     bool meets = same && op.getNumResults() == 1 && !isa<arith::SelectOp>(op) &&
                  !isCondition(op.getResult(0));
@@ -312,6 +314,13 @@ void Joiner::emitBody() {
     if (llvm::any_of(op.getResults(),
                      [&](Value x) { return match.differs(x); }))
       continue;
+    if (isa<tile::HiddenOp>(op)) { // of full blocks it does not hold
+      IRMapping sides;
+      sides.map(op.getOperand(0),
+                makePartial(builder, op.getOperand(0), sides));
+      builder.clone(op, sides);
+      continue;
+    }
     for (Value operand : op.getOperands())
       meet(operand);
     Operation *copy = builder.clone(op, ofPartial);

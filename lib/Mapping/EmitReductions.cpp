@@ -149,7 +149,10 @@ LogicalResult WarpEmitter::emitReduceGroup(tile::ReduceGroupOp reduce) {
   for (const tile::Digit &digit : digits)
     if (digit.unit == tile::Unit::Lane)
       value = reduceOverLanes(reduce.getKind(), value, digit);
-  set(reduce, value);
+  // Equal in all lanes, as ptxas sees of a value that one lane hands out: it
+  // then has registers of its own for it, one for all lanes.
+  set(reduce, warp::ShuffleFromOp::create(builder, loc, value.getType(), value,
+                                          constant(0)));
   return success();
 }
 

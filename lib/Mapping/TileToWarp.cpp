@@ -75,6 +75,10 @@ LogicalResult WarpEmitter::emit(Operation *op) {
       .Case([&](tile::ReduceOp reduce) { return emitReduce(reduce); })
       .Case([&](tile::VoteOp vote) { return emitVote(vote); })
       .Case([&](tile::ReduceGroupOp reduce) { return emitReduceGroup(reduce); })
+      .Case([&](tile::HiddenOp hidden) {
+        warp::HiddenOp::create(builder, loc, get(hidden.getCondition()));
+        return success();
+      })
       .Case([&](tile::DotOp dot) { return emitDot(dot); })
       .Case([&](tile::LoadOp load) { return emitLoad(load); })
       .Case([&](tile::StoreOp store) { return emitStore(store); })

@@ -92,7 +92,7 @@ struct QuotientRange : ResultRange<QuotientRange, attn::FloorDivOp> {
 };
 
 /// Another lane's value.
-struct ShuffleRange : ResultRange<ShuffleRange, warp::ShuffleXorOp> {
+template <typename Op> struct ShuffleRange : ResultRange<ShuffleRange<Op>, Op> {
   static ConstantIntRanges get(ArrayRef<ConstantIntRanges> operands) {
     return operands[0];
   }
@@ -134,7 +134,10 @@ void registerIndexRanges(DialectRegistry &registry) {
     attn::FloorModOp::attachInterface<RemainderRange>(*context);
   });
   registry.addExtension(+[](MLIRContext *context, warp::WarpDialect *) {
-    warp::ShuffleXorOp::attachInterface<ShuffleRange>(*context);
+    warp::ShuffleXorOp::attachInterface<ShuffleRange<warp::ShuffleXorOp>>(
+        *context);
+    warp::ShuffleFromOp::attachInterface<ShuffleRange<warp::ShuffleFromOp>>(
+        *context);
   });
   registry.addExtension(+[](MLIRContext *context, math::MathDialect *) {
     math::AbsIOp::attachInterface<MagnitudeRange>(*context);

@@ -279,6 +279,41 @@ def WarpCollectByLanes : Pass<"warp-collect-by-lanes", "::mlir::ModuleOp"> {
     "::mlir::scf::SCFDialect"];
 }
 
+def WarpSkipHidden : Pass<"warp-skip-hidden", "::mlir::ModuleOp"> {
+  let summary = "warps leave out blocks that are hidden from them";
+  let description = [{
+    Where a mask hides all of a block from a warp's rows (`warp.hidden`) the
+    warp requests its part of the copies, arrives where others wait for it, and
+    goes on with what it carries: no products, no exponentials. It so gains on
+    the others, or lets another block of threads have the tensor cores. Where
+    there are barriers behind the marker it would wait at them; there it is
+    dropped.
+
+    ```mlir
+    warp.hidden %none
+    ...                              // the first product
+    warp.arrive %read_keys
+    warp.wait_phase %read_values, %slot
+    ...                              // requests; softmax, the second product
+    warp.arrive %read_values
+    scf.yield %sum
+    // becomes
+    %next = scf.if %none {
+      warp.arrive %read_keys
+      warp.wait_phase %read_values, %slot
+      ...                            // requests
+      warp.arrive %read_values
+      scf.yield %carried
+    } else {
+      ...                            // as before
+      scf.yield %sum
+    }
+    scf.yield %next
+    ```
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect"];
+}
+
 def WarpNarrowIndices : Pass<"warp-narrow-indices", "::mlir::ModuleOp"> {
   let summary = "computes indices in 32 bits where they fit";
   let description = [{

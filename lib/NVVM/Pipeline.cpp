@@ -34,6 +34,8 @@ void buildRegisterPipeline(OpPassManager &manager) {
   manager.addPass(createWarpNarrowIndices());
   manager.addPass(createWarpFoldDistances());
   manager.addPass(createWarpCollectByLanes());
+  // Last, as loops' bodies lie in a branch behind it.
+  manager.addPass(createWarpSkipHidden());
 }
 
 void buildNVVMPipeline(OpPassManager &manager) {

@@ -440,11 +440,26 @@ struct TileToLoops : impl::TileToLoopsBase<TileToLoops> {
     });
   }
 
+  /// Nothing is gained by it here: a block is needed by some row.
+  static void eraseHidden(tile::KernelOp kernel) {
+    kernel.walk([](tile::HiddenOp hidden) {
+      SmallVector<Value> unused{hidden.getCondition()};
+      hidden.erase();
+      while (!unused.empty())
+        if (Operation *op = unused.pop_back_val().getDefiningOp();
+            op && isOpTriviallyDead(op)) {
+          llvm::append_range(unused, op->getOperands());
+          op->erase();
+        }
+    });
+  }
+
   void runOnOperation() override {
     for (auto program :
          llvm::make_early_inc_range(getOperation().getOps<tile::ProgramOp>())) {
       ArgSlots slots(program);
       for (auto kernel : program.getBody().getOps<tile::KernelOp>()) {
+        eraseHidden(kernel);
         sinkConstants(kernel);
         reduceWholeTiles(kernel);
         auto plan = native::KernelPlan::create(kernel, vectorBits);

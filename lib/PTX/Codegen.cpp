@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "SplitLatches.h"
 #include "attentile/PTX.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Threading.h"
@@ -105,6 +106,7 @@ static Error optimize(Module &module, TargetMachine &machine) {
   ModulePassManager passes;
   if (Error error = builder.parsePassPipeline(passes, kPasses))
     return error;
+  passes.addPass(createModuleToFunctionPassAdaptor(SplitLatches()));
   passes.run(module, modules);
   return Error::success();
 }

@@ -177,6 +177,10 @@ private:
           bool all = llvm::all_of(rows, [](double x) { return x != 0; });
           return set(vote.getResult(), {double(all)});
         })
+        .Case([&](tile::HiddenOp hidden) {
+          skips = env[hidden.getCondition()][0] != 0;
+          return true;
+        })
         .Case([&](ub::PoisonOp poison) {
           double any = std::numeric_limits<double>::quiet_NaN();
           return set(poison.getResult(),
@@ -235,12 +239,14 @@ private:
       for (auto [arg, value] : llvm::zip(loop.getRegionIterArgs(), carried))
         env[arg] = value;
       visit.masked = false;
+      bool outer = std::exchange(skips, false);
       if (!runBlock(*loop.getBody()))
         return false;
       if (visits && loop->hasAttr("tile.axis"))
         note(loop);
-      for (auto [value, next] : llvm::zip(carried, loop.getYieldedValues()))
-        value = env[next];
+      if (!std::exchange(skips, outer))
+        for (auto [value, next] : llvm::zip(carried, loop.getYieldedValues()))
+          value = env[next];
     }
     for (auto [result, value] : llvm::zip(loop.getResults(), carried))
       env[result] = std::move(value);
@@ -424,6 +430,7 @@ private:
   Rounding rounding;
   std::vector<BlockVisit> *visits;
   BlockVisit visit; ///< the running program's
+  bool skips = false; ///< what the running iteration adds (tile.hidden)
   SmallVector<int64_t> sizes;
   DenseMap<Value, Elements> env;
   DenseMap<Value, HostTensor *> tensors;

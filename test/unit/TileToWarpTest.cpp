@@ -11,14 +11,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "SharedMemory.h"
-#include "TileTesting.h"
 #include "Warp/Warp.h"
-#include "WarpInterpreter.h"
-#include "attentile/Mapping/Passes.h"
-#include "attentile/NVVM/Passes.h"
+#include "WarpTesting.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Diagnostics.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "gtest/gtest.h"
 #include <cmath>
 
@@ -27,146 +23,6 @@ using namespace attentile;
 using namespace attentile::test;
 
 namespace {
-
-const char *kToTiles =
-    "attn-lower-softmax,attn-form-grids,attn-to-tile{%s},"
-    "canonicalize,cse,tile-fuse-online-softmax{%s},canonicalize,cse,"
-    "tile-skip-masked-blocks{%s},canonicalize,cse,tile-fold-exp2,canonicalize,"
-    "cse,"
-    "loop-invariant-code-motion";
-const char *kGuard = ",tile-peel-tails,canonicalize,cse,tile-join-loops,"
-                     "canonicalize,cse,tile-vote-masks,"
-                     "canonicalize,cse,tile-merge-bounds,"
-                     "canonicalize,cse,tile-guard-softmax,"
-                     "canonicalize,cse,loop-invariant-code-motion";
-const char *kToWarps = "tile-partition-warps{%s},tile-assign-layouts,"
-                       "tile-verify-layouts,tile-to-warp{%s},canonicalize,cse,"
-                       "warp-branch-tanh,cse";
-
-struct KernelCase {
-  const char *example;
-  const char *type;
-  int64_t D, E;
-  std::string tiles = "tile-sizes=m=64,n=32";
-  std::string partition = "";
-  std::string behind =
-      ",warp-pipeline-copies,warp-allocate-shared,warp-narrow-barriers";
-  bool guard = false;
-  double cap = 50;
-  std::string fusion = "normalize=late";
-  std::string loops = ""; // passes behind those of tiles
-  std::string schedule = "";
-  /// Scores of every other 16 rows grow from key to key.
-  bool growing = false;
-  std::string decisions = ""; // options of tile-to-warp
-  std::string skipping = "";
-  std::string cache = "i8"; // of the quantized cache
-};
-
-std::string format(std::string text, const std::string &argument) {
-  return text.replace(text.find("%s"), 2, argument);
-}
-
-/// The example as tiles; null after a failure.
-TileFile compile(const KernelCase &run) {
-  registerAttentileMappingPasses();
-  registerAttentileNVVMPasses();
-  auto source = llvm::MemoryBuffer::getFile(
-      llvm::Twine(ATTENTILE_EXAMPLES "/") + run.example + ".attn");
-  std::string text = source ? (*source)->getBuffer().str() : "";
-  std::vector<std::string> bound{"D=" + std::to_string(run.D),
-                                 std::string("T=") + run.type};
-  if (text.find(", E]") != std::string::npos)
-    bound.push_back("E=" + std::to_string(run.E));
-  // Of latent attention: the rotary part of a head.
-  if (text.find("Kr:") != std::string::npos)
-    bound.push_back("R=16");
-  if (text.find("type C") != std::string::npos)
-    bound.push_back("C=" + run.cache);
-  TileFile file = TileFile::fromSource(text, bound, run.schedule);
-  EXPECT_TRUE(file);
-  std::string passes =
-      format(format(format(kToTiles, run.tiles), run.fusion), run.skipping);
-  EXPECT_TRUE(file.run(passes + (run.guard ? kGuard : "") + run.loops));
-  return file;
-}
-
-/// Inputs that their types hold, with scores near 1.
-Values drawRounded(TileFile &file, int64_t D, double cap = 50) {
-  Values values = file.draw({{"B", 1},
-                             {"H", 2},
-                             {"G", 1},
-                             {"M", 70},
-                             {"N", 91},
-                             {"R", 40},
-                             {"S", 75}},
-                            /*seed=*/1);
-  attn::SignatureOpInterface head = file.program();
-  for (BlockArgument in : head.getInArgs())
-    for (double &x : values[head.nameOf(in).str()].data)
-      x = roundTo(tile::getElementType(in.getType()), x);
-  if (auto it = values.find("scale"); it != values.end())
-    it->second.data = {float(1 / std::sqrt(double(D)))};
-  // Rotary embedding's tables: an angle's cosine and sine.
-  if (auto it = values.find("Z"); it != values.end())
-    for (auto [c, z] : llvm::zip(values.at("C").data, it->second.data)) {
-      double angle = z;
-      c = float(std::cos(angle));
-      z = float(std::sin(angle));
-    }
-  if (auto it = values.find("cap"); it != values.end())
-    it->second.data = {float(cap)};
-  return values;
-}
-
-/// Every other 16 rows see scores that grow to about 60, the rest none
-/// beyond 1.
-void growScores(TileFile &file, Values &values) {
-  attn::SignatureOpInterface head = file.program();
-  for (BlockArgument in : head.getInArgs()) {
-    std::string name = head.nameOf(in).str();
-    if (name != "Q" && name != "K")
-      continue;
-    HostTensor &tensor = values.at(name);
-    int64_t columns = tensor.shape.back(), rows = tensor.shape[2];
-    for (auto [i, x] : llvm::enumerate(tensor.data)) {
-      int64_t row = int64_t(i) / columns % rows;
-      double factor =
-          name == "K" ? 1 + 0.2 * double(row) : (row / 16 % 2 ? 0.02 : 3);
-      x = roundTo(tile::getElementType(in.getType()),
-                  factor * (name == "K" ? std::fabs(x) : x));
-    }
-  }
-}
-
-void expectSame(const KernelCase &run) {
-  SCOPED_TRACE(std::string(run.example) + " " + run.type + " " + run.tiles +
-               " " + run.partition + run.behind);
-  TileFile file = compile(run);
-  Values expected = drawRounded(file, run.D, run.cap);
-  if (run.growing)
-    growScores(file, expected);
-  Values got = expected;
-  ASSERT_TRUE(interpret(file.program(), expected));
-  ASSERT_TRUE(file.run(format(format(kToWarps, run.partition), run.decisions) +
-                       run.behind));
-  ASSERT_TRUE(interpretWarps(file.program(), got));
-  // What P and the output lose in 16 bits; in f32, what three products leave.
-  std::string type = run.type;
-  // Computed factors beside 8-bit ones are rounded to bf16.
-  if (std::string(run.example) == "20-quantized-cache")
-    type = "bf16";
-  double bound = type == "bf16" ? 6e-3 : type == "f16" ? 8e-4 : 2e-5;
-  attn::SignatureOpInterface head = file.program();
-  for (BlockArgument out : head.getOutArgs()) {
-    std::string name = head.nameOf(out).str();
-    double largest = 1;
-    for (double x : expected[name].data)
-      if (std::isfinite(x))
-        largest = std::max(largest, std::fabs(x));
-    EXPECT_LT(difference(got[name], expected[name]), bound * largest) << name;
-  }
-}
 
 const char *const kExamples[] = {"01-attention",      "02-causal",
                                  "03-sliding-window", "04-alibi",
@@ -448,44 +304,6 @@ TEST(PipelineCopies, stages) {
       run.loops = guard ? ",tile-descend-blocks{all}" : "";
       expectSame(run);
     }
-}
-
-/// Without any of the operations that `find` gives, the interpreter finds a
-/// race or a copy on its way; returns how many there are.
-size_t
-expectAllNeeded(const KernelCase &run,
-                llvm::function_ref<SmallVector<Operation *>(ModuleOp)> find) {
-  for (size_t number = 0;; ++number) {
-    TileFile file = compile(run);
-    Values values = drawRounded(file, run.D);
-    EXPECT_TRUE(file.run(format(format(kToWarps, ""), "") + run.behind));
-    SmallVector<Operation *> found = find(file.getModule());
-    if (number >= found.size())
-      return found.size();
-    found[number]->erase();
-    ScopedDiagnosticHandler quiet(file.getModule().getContext(),
-                                  [](Diagnostic &) { return success(); });
-    EXPECT_FALSE(interpretWarps(file.program(), values)) << number;
-  }
-}
-
-/// Every barrier, arrival and wait of the loop is needed.
-TEST(PipelineCopies, nothingToSpare) {
-  auto find = [](ModuleOp module) {
-    SmallVector<Operation *> syncs;
-    module.walk([&](scf::ForOp loop) {
-      for (Operation &op : *loop.getBody())
-        if (isa<warp::BarrierOp, warp::WaitGroupOp, warp::WaitPhaseOp,
-                warp::ArriveOp, warp::ArriveCopiesOp>(op))
-          syncs.push_back(&op);
-    });
-    return syncs;
-  };
-  KernelCase run{"02-causal", "bf16", 16, 16, "tile-sizes=m=64,n=16"};
-  EXPECT_EQ(expectAllNeeded(run, find), 8u); // two loops, two points each
-  run.guard = true;
-  run.behind = ",warp-pipeline-copies{stages=2 mbarriers},warp-allocate-shared";
-  EXPECT_EQ(expectAllNeeded(run, find), 6u);
 }
 
 /// Outputs in the room of the queries: a warp waits for itself before it writes

@@ -86,8 +86,10 @@ bool Interpreter::runOp(warp::StoreSharedOp op) {
 bool Interpreter::runOp(warp::CopyAsyncOp op) {
   const Buffer &to = buffers.at(op.getBuffer());
   const HostTensor &from = *tensors.at(op.getTensor());
-  if (llvm::is_contained(active, false))
-    return fail(op, "a copy that not all threads take part in");
+  // Each warp copies its part, perhaps on another side of a branch than others
+  // theirs (warp-skip-hidden).
+  if (!warpsAreWhole(op))
+    return false;
   SmallVector<int64_t> start;
   for (Value index : op.getIndices())
     if (!uniform(op, index, start.emplace_back()))
@@ -113,6 +115,8 @@ bool Interpreter::runOp(warp::CopyAsyncOp op) {
       thread = int(row / own * kLanes +
                    (row % own * chunks + column / chunk) % kLanes);
     }
+    if (!active[thread])
+      continue;
     size_t address = addressOf(op, to, row, column);
     if (op.getByElement())
       memory->write(thread, address, element, value);

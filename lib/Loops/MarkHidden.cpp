@@ -1,0 +1,119 @@
+//===- MarkHidden.cpp - of which rows a mask hides a whole block ----------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Does: says for which groups of rows an iteration over a partial block changes
+// nothing (tile.hidden): VisibilityAnalysis has the formula, GroupTruth asks it
+// of a group's rows and a block's ends. Expects: loops with `tile.blocks`,
+// before exponentials are folded and steps guarded. Leaves: the same values.
+// Does not handle: conditions that no interval of a group decides, such as
+// equal documents, and loops that store.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GroupTruth.h"
+#include "VisibilityFormula.h"
+#include "attentile/Loops/Passes.h"
+
+namespace attentile {
+#define GEN_PASS_DEF_TILEMARKHIDDEN
+#include "Loops/Passes.h.inc"
+} // namespace attentile
+
+using namespace mlir;
+
+namespace attentile {
+namespace {
+
+class HiddenGroups {
+public:
+  HiddenGroups(scf::ForOp loop, OpBuilder &builder)
+      : loop(loop), builder(builder), truth(loop, builder) {}
+
+  /// Whether a formula surely holds of all of a group's elements; null where
+  /// that cannot be told.
+  Value getSure(Formula formula);
+
+  /// Whether a formula speaks of what differs between rows. What does not holds
+  /// for none of the blocks that are left.
+  bool speaksOfRows(Formula formula) {
+    return Formulas::anyAtom(formula, [&](Value atom) {
+      auto type = dyn_cast<RankedTensorType>(stripBroadcast(atom).getType());
+      auto axis = loop->getAttrOfType<StringAttr>("tile.axis");
+      return type && (type.getRank() > 1 || !tile::getAxisPosition(type, axis));
+    });
+  }
+
+private:
+  scf::ForOp loop;
+  OpBuilder &builder;
+  GroupTruth truth;
+};
+
+Value HiddenGroups::getSure(Formula formula) {
+  switch (formula->kind) {
+  case FormulaNode::False:
+  case FormulaNode::True: // a loop of nothing
+    return {};
+  case FormulaNode::Atom: {
+    auto compare = stripBroadcast(formula->atom).getDefiningOp<arith::CmpIOp>();
+    return compare ? truth.getSure(compare, formula->negated) : Value();
+  }
+  case FormulaNode::And: {
+    Value lhs = getSure(formula->lhs);
+    Value rhs = lhs ? getSure(formula->rhs) : Value();
+    return rhs ? arith::AndIOp::create(builder, loop.getLoc(), lhs, rhs)
+               : Value();
+  }
+  case FormulaNode::Or: {
+    auto side = [&](Formula part) {
+      return speaksOfRows(part) ? getSure(part) : Value();
+    };
+    Value lhs = side(formula->lhs), rhs = side(formula->rhs);
+    if (lhs && rhs)
+      return arith::OrIOp::create(builder, loop.getLoc(), lhs, rhs);
+    return lhs ? lhs : rhs;
+  }
+  }
+  llvm_unreachable("a kind of formula");
+}
+
+struct TileMarkHidden : impl::TileMarkHiddenBase<TileMarkHidden> {
+  void runOnOperation() override {
+    getOperation()->walk([](scf::ForOp loop) {
+      auto blocks = loop->getAttrOfType<tile::BlockClassAttr>("tile.blocks");
+      if (blocks && blocks.getValue() != tile::BlockClass::Full)
+        mark(loop);
+    });
+  }
+
+  static void mark(scf::ForOp loop) {
+    auto place = llvm::find_if(*loop.getBody(), [](Operation &op) {
+      return isa<tile::DotOp, tile::LoadOp>(op) &&
+             tile::isTile(op.getResult(0).getType());
+    });
+    bool multiplies = !loop.getBody()->getOps<tile::DotOp>().empty();
+    bool stores =
+        loop.walk([](tile::StoreOp) { return WalkResult::interrupt(); })
+            .wasInterrupted();
+    if (place == loop.getBody()->end() || !multiplies || stores)
+      return;
+    Formulas formulas;
+    VisibilityAnalysis analysis(formulas, /*tail=*/true);
+    Formula hidden = analysis.getHidden(loop);
+    if (!hidden)
+      return;
+    OpBuilder builder(&*place);
+    HiddenGroups groups(loop, builder);
+    if (!groups.speaksOfRows(hidden))
+      return;
+    if (Value sure = groups.getSure(hidden))
+      tile::HiddenOp::create(builder, loop.getLoc(), sure);
+  }
+};
+
+} // namespace
+} // namespace attentile
