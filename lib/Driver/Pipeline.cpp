@@ -246,7 +246,7 @@ void buildWarpPipeline(OpPassManager &pm, const PipelineOptions &options) {
   // Copies have their buffers and places in the loop before lives are known.
   if (!options.byElement) {
     WarpPipelineCopiesOptions copies;
-    copies.mbarriers = options.target == "sm_90"; // before, they are polled
+    copies.mbarriers = waitsAtMbarriers(options.target);
     pm.addPass(createWarpPipelineCopies(copies));
   }
   WarpAllocateSharedOptions room;

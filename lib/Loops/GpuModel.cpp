@@ -31,7 +31,7 @@ static constexpr int64_t kRegistersPerDiagonals = 10;
 /// What a score's own computation takes beside its tile: the addresses of what
 /// is loaded for each score, and what a tanh and a division by a size need. A
 /// row's bounds are made where they are voted on.
-static constexpr int64_t kRegistersPerLoad = 18, kRegistersPerTanh = 4,
+static constexpr int64_t kRegistersPerLoad = 18, kRegistersPerTanh = 12,
                          kRegistersPerQuotient = 8,
                          kRegistersPerNarrowQuotient = 2, kRegistersPerExp = 4;
 /// Where sums, scores and exponentials are at most so many, all of a warp's
@@ -189,10 +189,13 @@ void GpuModel::addOperand(Operation &op) {
   narrowQuotients += isNarrow;
   attn::Axes ofLoop = own;
   ofLoop &= loops;
+  columnLoads += ofLoop.any() && !isQuotient;
   if (ofRow.any())
     rowValues += registers;
   else if (ofLoop.any())
-    (!isQuotient && isForScores(op.getResult(0)) ? scoreValues : columnValues)
+    (!isForScores(op.getResult(0)) ? columnValues
+     : isQuotient                  ? maskValues
+                                   : scoreValues)
         .push_back({own, 4, registers});
 }
 
@@ -236,6 +239,7 @@ GpuModel::GpuModel(attn::GridOp grid, attn::AxesAnalysis &axes)
     auto reduction = dyn_cast<attn::ReduceOp>(op);
     if (!reduction || matchProduct(reduction, axes, steps))
       return;
+    hasStatistics = true;
     attn::Axes own = axes.of(reduction.getOperand());
     own |= axes.setOf(reduction.getAxes());
     own.reset(steps);
@@ -388,6 +392,13 @@ void GpuModel::addProduct(attn::ReduceOp reduction, Value lhs, Value rhs) {
     scores.push_back({result, 4, 1});
 }
 
+bool GpuModel::canMeetAtMbarriers() const {
+  int64_t copied = llvm::count_if(
+      factors, [](const Shared &factor) { return factor.isLooped; });
+  return copied <= 2 && loads == 0 && diagonals == 0 && columnLoads == 0 &&
+         bytesRegisters == 0 && piecesRead == 0;
+}
+
 GpuUse GpuModel::use(const llvm::DenseMap<Value, int64_t> &sizes,
                      int64_t rowWarps, bool keepLeft, int64_t stages) const {
   GpuUse result;
@@ -423,7 +434,8 @@ GpuUse GpuModel::use(const llvm::DenseMap<Value, int64_t> &sizes,
     result.columnWarps *= 2;
   int64_t rowBlocks =
       rowAxis ? llvm::divideCeil(sizes.lookup(rowAxis), 16 * rowWarps) : 0;
-  int64_t scored = count(scores), rows = kRegistersPerRowBlock * rowBlocks;
+  int64_t scored = count(scores);
+  int64_t rows = hasStatistics ? kRegistersPerRowBlock * rowBlocks : 0;
   // Both blocks' scores and exponentials, and the sums that stay.
   bool atOnce = rowBlocks > 1 &&
                 carried / result.columnWarps + 2 * scored + rows <= kMostAtOnce;
@@ -451,12 +463,14 @@ GpuUse GpuModel::use(const llvm::DenseMap<Value, int64_t> &sizes,
   int64_t forScores = countColumns(scoreValues) +
                       kRegistersPerDiagonals * diagonals +
                       kRegistersPerRandom * randoms * spans;
+  int64_t ofMasks = countColumns(maskValues);
   int64_t ofScores =
       atOnce ? scored : count(rounded) / std::max<int64_t>(rowBlocks, 1);
   result.registers =
       carried / result.columnWarps +
-      std::max(scored + (rowBlocks > 1 ? std::max(forScores, ofScores)
-                                       : forScores + ofScores),
+      std::max(scored + (rowBlocks > 1
+                             ? std::max({forScores, ofScores, ofMasks})
+                             : forScores + ofScores + ofMasks),
                piecesRead > 0 ? kRegistersOfPiece : 0) +
       kRegistersPerPiece * piecesRead + count(others) + ofTables +
       countColumns(columnValues) + (keepLeft ? count(lefts) : 0) + rows +

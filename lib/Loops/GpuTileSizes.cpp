@@ -12,6 +12,7 @@
 
 #include "GpuTileSizes.h"
 #include "WholeAxes.h"
+#include "attentile/Loops/Targets.h"
 #include "attentile/Philox.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/bit.h"
@@ -32,6 +33,9 @@ constexpr int64_t kGranularity = 16;
 /// Predicted registers above which some spill; the prediction may be 15 % low,
 /// and is lower where a warp has 16 rows and its operands serve fewer products.
 constexpr int64_t kRegisterLimit = 256, kRegisterLimitOfFewRows = 231;
+/// So many more where warps meet at mbarriers: ptxas leaves room in a loop
+/// without barriers.
+constexpr int64_t kMoreAtMbarriers = 8;
 
 /// What a doubling of a loop's work weighs beside one of its tiles.
 constexpr double kWaste = 1.5;
@@ -57,6 +61,10 @@ public:
   FailureOr<TileChoice> run();
 
 private:
+  int64_t registerLimit(const GpuTiles &tiles, const GpuUse &use) const;
+  bool meetsAtMbarriers() const {
+    return target.waitsAtMbarriers && model.canMeetAtMbarriers();
+  }
   LogicalResult setFixedSizes();
   /// `stages`: as the table has it, or 0. Without a limit on registers the
   /// fewest come first.
@@ -99,7 +107,8 @@ LogicalResult Chooser::setFixedSizes() {
   }
   int64_t bytes = model.hasProducts() ? model.elementBytes() : 0;
   preferred = tiling.small && bytes ? getSmallTiles(columns, bytes)
-                                    : getPreferredTiles(target, columns, bytes);
+                                    : getPreferredTiles(target, columns, bytes,
+                                                        meetsAtMbarriers());
   return success();
 }
 
@@ -176,8 +185,9 @@ Candidate Chooser::make(const RequestedSizes &requests, GpuTiles tiles) {
 }
 
 /// What a thread may have, of those predicted, with these tiles.
-int64_t registerLimit(const GpuTiles &tiles, const GpuUse &use) {
-  return std::min(tiles.rowsPerWarp > kGranularity ? kRegisterLimit
+int64_t Chooser::registerLimit(const GpuTiles &tiles, const GpuUse &use) const {
+  int64_t more = meetsAtMbarriers() ? kMoreAtMbarriers : 0;
+  return std::min(tiles.rowsPerWarp > kGranularity ? kRegisterLimit + more
                                                    : kRegisterLimitOfFewRows,
                   kRegistersPerMultiprocessor /
                       (tile::Layout::kLanes * use.warps()));
@@ -246,9 +256,9 @@ void Chooser::bufferTwice(Candidate &candidate) const {
   };
   GpuUse twice = candidate.use;
   twice.shared += shared(2) - shared(1);
-  // With mbarriers (warp-pipeline-copies), 8 bytes each.
+  // With mbarriers (warp-pipeline-copies): for what has arrived, keys, values.
   GpuUse whole = twice;
-  whole.shared += 24;
+  whole.shared += 3 * kMbarrierBytes;
   if (whole.shared > target.sharedPerBlock ||
       blocksOf(whole) < blocksOf(candidate.use))
     return;

@@ -42,6 +42,10 @@ public:
   /// The axis that is spread over warps; null if the grid has scalars only.
   mlir::Value rows() const { return rowAxis; }
   bool hasProducts() const { return productBytes != 0; }
+  /// Whether a loop copies no more than keys and values and loads nothing else,
+  /// so that with two buffers its warps meet at mbarriers
+  /// (warp-pipeline-copies).
+  bool canMeetAtMbarriers() const;
   /// Whether scores take random words, which come for kRandomSpan columns.
   bool hasRandoms() const { return randoms > 0; }
   /// Of the products' factors; 4 without products.
@@ -98,8 +102,11 @@ private:
   int64_t quotients = 0;       ///< of rows or columns by a size
   int64_t narrowQuotients = 0; ///< likewise, in 32 bits
   int64_t loads = 0;           ///< an element for each score
+  int64_t columnLoads = 0;     ///< likewise for each column
   int64_t rowValues = 0;       ///< registers for each row
+  bool hasStatistics = false;  ///< of rows: reductions that are no products
   llvm::SmallVector<Held> scoreValues, columnValues; ///< of columns
+  llvm::SmallVector<Held> maskValues;   ///< likewise, made where masks are
   int64_t randoms = 0;                  ///< values of random bits
   int64_t bytesRegisters = 0;           ///< of 8-bit factors in a loop
   int64_t piecesRead = 0;               ///< tiles that factors are made of

@@ -20,11 +20,11 @@ namespace attentile {
 static constexpr int64_t KB = 1024;
 
 static constexpr GpuTarget targets[] = {
-    // name, shared memory a block and a multiprocessor, threads
-    {"sm_80", 163 * KB, 164 * KB, 2048},
-    {"sm_86", 99 * KB, 100 * KB, 1536},
-    {"sm_89", 99 * KB, 100 * KB, 1536},
-    {"sm_90", 227 * KB, 228 * KB, 2048},
+    // name, shared memory a block and a multiprocessor, threads, mbarriers
+    {"sm_80", 163 * KB, 164 * KB, 2048, false},
+    {"sm_86", 99 * KB, 100 * KB, 1536, false},
+    {"sm_89", 99 * KB, 100 * KB, 1536, false},
+    {"sm_90", 227 * KB, 228 * KB, 2048, true},
 };
 
 const GpuTarget *findGpuTarget(llvm::StringRef name) {
@@ -43,38 +43,46 @@ int64_t mostSharedBytes(llvm::StringRef name) {
       ->sharedPerBlock;
 }
 
+bool waitsAtMbarriers(llvm::StringRef name) {
+  const GpuTarget *target = findGpuTarget(name);
+  return target && target->waitsAtMbarriers;
+}
+
 namespace {
 struct Row {
   int64_t bytes, columns; ///< up to
-  int64_t rowsPerWarp, warps;
+  int64_t rowsPerWarp, warps, warpsAtMbarriers;
   int64_t loop, loopIfSmall;
   bool keepLeft;
 };
 } // namespace
 
 // One buffer for each operand of a loop; two where they leave as many blocks
-// (Chooser::bufferTwice), as fewer blocks measured worse.
+// (Chooser::bufferTwice), as fewer blocks measured worse. At head size 256 one
+// block of 8 warps has room for two, which two blocks of 4 have not: where its
+// warps meet at mbarriers that is 16 % faster.
 static constexpr Row rows[] = {
     // no product
-    {0, 1 << 30, 16, 4, 64, 64, false},
+    {0, 1 << 30, 16, 4, 4, 64, 64, false},
     // f16, bf16
-    {2, 64, 32, 4, 64, 64, false},
-    {2, 128, 32, 4, 64, 32, false},
-    {2, 256, 16, 4, 64, 64, false},
-    {2, 1 << 30, 16, 4, 32, 16, false},
+    {2, 64, 32, 4, 4, 64, 64, false},
+    {2, 128, 32, 4, 4, 64, 32, false},
+    {2, 256, 16, 4, 8, 64, 64, false},
+    {2, 1 << 30, 16, 4, 4, 32, 16, false},
     // f32: three products of tf32 parts
-    {4, 64, 16, 4, 32, 32, false},
-    {4, 128, 16, 4, 16, 16, false},
-    {4, 1 << 30, 16, 2, 16, 16, false},
+    {4, 64, 16, 4, 4, 32, 32, false},
+    {4, 128, 16, 4, 4, 16, 16, false},
+    {4, 1 << 30, 16, 2, 2, 16, 16, false},
 };
 
 GpuTiles getPreferredTiles(const GpuTarget &target, int64_t columns,
-                           int64_t bytes) {
+                           int64_t bytes, bool atMbarriers) {
   const Row *row = llvm::find_if(rows, [&](const Row &row) {
     return row.bytes == bytes && columns <= row.columns;
   });
   bool isSmall = target.sharedPerMultiprocessor < 128 * KB;
-  return {row->rowsPerWarp, row->warps, isSmall ? row->loopIfSmall : row->loop,
+  return {row->rowsPerWarp, atMbarriers ? row->warpsAtMbarriers : row->warps,
+          isSmall ? row->loopIfSmall : row->loop,
           /*stages=*/1, row->keepLeft};
 }
 

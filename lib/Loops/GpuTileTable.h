@@ -17,6 +17,7 @@ struct GpuTarget {
   llvm::StringRef name;
   int64_t sharedPerBlock, sharedPerMultiprocessor; ///< bytes
   int64_t mostThreads;                             ///< of a multiprocessor
+  bool waitsAtMbarriers;
 };
 
 constexpr int64_t kMostRegisters = 255; ///< of a thread
@@ -37,9 +38,10 @@ struct GpuTiles {
 };
 
 /// What measured best or came near it (for head sizes up to `columns` and
-/// factors of `bytes` bytes; 0: a grid without products).
+/// factors of `bytes` bytes; 0: a grid without products). `atMbarriers`: its
+/// loops' warps can meet there.
 GpuTiles getPreferredTiles(const GpuTarget &target, int64_t columns,
-                           int64_t bytes);
+                           int64_t bytes, bool atMbarriers);
 
 /// What makes little code: 16 rows a warp, and as few keys as leave the loop's
 /// two products about 64 matrix instructions.

@@ -19,6 +19,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Warp/Warp.h"
+#include "attentile/Loops/Targets.h"
 #include "attentile/Mapping/Passes.h"
 #include "mlir/IR/Remarks.h"
 
@@ -175,8 +176,8 @@ struct WarpAllocateShared : impl::WarpAllocateSharedBase<WarpAllocateShared> {
       life.alloc.setOffset(life.offset);
     protectReuse(lives);
     for (auto op : kernel.getBody().getOps<warp::MbarriersOp>()) {
-      op.setOffset(llvm::alignTo(end, 8));
-      end = *op.getOffset() + 8 * op.getNumResults();
+      op.setOffset(llvm::alignTo(end, kMbarrierBytes));
+      end = *op.getOffset() + kMbarrierBytes * op.getNumResults();
     }
     kernel.setSharedBytes(end);
     if (end > limit)

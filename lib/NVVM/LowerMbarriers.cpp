@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelLowering.h"
+#include "attentile/Loops/Targets.h"
 
 using namespace mlir;
 
@@ -28,7 +29,8 @@ static void makeAll(KernelLowering &k, const Emitter &e, warp::MbarriersOp op) {
                                         k.threadId, e.i32(0));
   for (auto [number, barrier, arrivals] :
        llvm::enumerate(op.getResults(), op.getArrivals())) {
-    Value address = sharedByte(e, *op.getOffset() + 8 * int64_t(number));
+    Value address =
+        sharedByte(e, *op.getOffset() + kMbarrierBytes * int64_t(number));
     k.buffers[barrier] = address;
     addPtx(e, "@$0 mbarrier.init.shared.b64 [$1], $2;", "b,r,r",
            {isFirst, address, e.i32(arrivals)});

@@ -8,12 +8,20 @@
 #define ATTENTILE_LOOPS_TARGETS_H
 
 #include "llvm/ADT/StringRef.h"
+#include <cstdint>
 
 namespace attentile {
 
 /// Bytes of shared memory that a block of threads may have on a target; for
 /// other names the most of any.
 int64_t mostSharedBytes(llvm::StringRef target);
+
+/// What an mbarrier takes of shared memory.
+inline constexpr int64_t kMbarrierBytes = 8;
+
+/// Whether a target's threads can wait at mbarriers; before sm_90 they are
+/// polled. False for other names.
+bool waitsAtMbarriers(llvm::StringRef target);
 
 } // namespace attentile
 
