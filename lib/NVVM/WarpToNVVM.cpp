@@ -17,6 +17,7 @@
 #include "KernelLowering.h"
 #include "attentile/NVVM/Passes.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace attentile {
@@ -63,6 +64,27 @@ LogicalResult checkKernel(warp::KernelOp kernel) {
     return WalkResult::advance();
   });
   return failure(result.wasInterrupted());
+}
+
+/// Whether the value is a product less another one, as an exponent: an old
+/// reference against a new one (tile-fold-exp2). Both are rounded alike, so
+/// that where nothing moved sums are rescaled by 1; an fma would be off by a
+/// rounding of the reference, in the same direction at each step.
+bool isRescaling(Value value) {
+  auto difference = value.getDefiningOp<arith::SubFOp>();
+  return difference && difference.getLhs().getDefiningOp<arith::MulFOp>() &&
+         llvm::any_of(value.getUsers(), llvm::IsaPred<math::Exp2Op>);
+}
+
+/// Whether an operation is to be rounded by itself for that.
+bool mustCancel(Operation *op) {
+  return isRescaling(op->getResult(0)) ||
+         (isa<arith::MulFOp>(op) &&
+          llvm::any_of(op->getUsers(), [&](Operation *user) {
+            return user->getOperand(0) == op->getResult(0) &&
+                   user->getNumResults() == 1 &&
+                   isRescaling(user->getResult(0));
+          }));
 }
 
 /// Pairs that are rounded on a side of a branch are rounded there for the
@@ -206,7 +228,7 @@ void lowerKernel(warp::KernelOp kernel, OpBuilder &builder) {
   auto contract = arith::FastMathFlagsAttr::get(builder.getContext(),
                                                 arith::FastMathFlags::contract);
   function.walk([&](Operation *op) {
-    if (isa<arith::AddFOp, arith::SubFOp, arith::MulFOp>(op))
+    if (isa<arith::AddFOp, arith::SubFOp, arith::MulFOp>(op) && !mustCancel(op))
       op->setAttr("fastmath", contract);
   });
   // Joined and split again: the registers themselves.
