@@ -46,7 +46,7 @@ struct Way {
 };
 
 /// A copy of `latch` for one of its predecessors.
-static void split(BasicBlock *latch, BasicBlock *from) {
+static BasicBlock *split(BasicBlock *latch, BasicBlock *from) {
   ValueToValueMapTy copies;
   BasicBlock *copy = CloneBasicBlock(latch, copies, "", latch->getParent());
   copy->moveBefore(latch);
@@ -66,6 +66,7 @@ static void split(BasicBlock *latch, BasicBlock *from) {
     }
   from->getTerminator()->replaceSuccessorWith(latch, copy);
   latch->removePredecessor(from, /*KeepOneInputPHIs=*/true);
+  return copy;
 }
 
 PreservedAnalyses SplitLatches::run(Function &function,
@@ -91,7 +92,8 @@ PreservedAnalyses SplitLatches::run(Function &function,
       continue;
     // What is read behind the loop comes from either end.
     formLCSSA(*loop, dominators, &loops, nullptr);
-    split(latch, shorter.end);
+    loop->addBasicBlockToLoop(split(latch, shorter.end), loops);
+    dominators.recalculate(function);
     any = true;
   }
   return any ? PreservedAnalyses::none() : PreservedAnalyses::all();
