@@ -29,8 +29,9 @@ static constexpr int64_t kRegistersPerRowBlock = 8;
 /// of the lanes that they take theirs from.
 static constexpr int64_t kRegistersPerDiagonals = 10;
 /// What a score's own computation takes beside its tile: the addresses of what
-/// is loaded for each score, and what a tanh and a division by a size need. A
-/// row's bounds are made where they are voted on.
+/// is loaded for each score, and what a tanh and a division by a size need (a
+/// tanh less than this, but with 64 keys it is slower than with 48). A row's
+/// bounds are made where they are voted on.
 static constexpr int64_t kRegistersPerLoad = 18, kRegistersPerTanh = 12,
                          kRegistersPerQuotient = 8,
                          kRegistersPerNarrowQuotient = 2, kRegistersPerExp = 4;
