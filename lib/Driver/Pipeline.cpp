@@ -254,6 +254,9 @@ void buildWarpPipeline(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createWarpAllocateShared(room));
   // Rooms are known: which barriers a warp alone needs.
   pm.addPass(createWarpNarrowBarriers());
+  // Last: nothing that reads memory moves from here on.
+  if (launchesDependents(options.target))
+    pm.addPass(createWarpDependentLaunch());
 }
 
 void configurePassManager(PassManager &pm) {

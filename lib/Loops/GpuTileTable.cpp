@@ -20,11 +20,12 @@ namespace attentile {
 static constexpr int64_t KB = 1024;
 
 static constexpr GpuTarget targets[] = {
-    // name, shared memory a block and a multiprocessor, threads, mbarriers
-    {"sm_80", 163 * KB, 164 * KB, 2048, false},
-    {"sm_86", 99 * KB, 100 * KB, 1536, false},
-    {"sm_89", 99 * KB, 100 * KB, 1536, false},
-    {"sm_90", 227 * KB, 228 * KB, 2048, true},
+    // name, shared memory a block and a multiprocessor, threads, mbarriers,
+    // dependent launches
+    {"sm_80", 163 * KB, 164 * KB, 2048, false, false},
+    {"sm_86", 99 * KB, 100 * KB, 1536, false, false},
+    {"sm_89", 99 * KB, 100 * KB, 1536, false, false},
+    {"sm_90", 227 * KB, 228 * KB, 2048, true, true},
 };
 
 const GpuTarget *findGpuTarget(llvm::StringRef name) {
@@ -46,6 +47,11 @@ int64_t mostSharedBytes(llvm::StringRef name) {
 bool waitsAtMbarriers(llvm::StringRef name) {
   const GpuTarget *target = findGpuTarget(name);
   return target && target->waitsAtMbarriers;
+}
+
+bool launchesDependents(llvm::StringRef name) {
+  const GpuTarget *target = findGpuTarget(name);
+  return target && target->launchesDependents;
 }
 
 namespace {

@@ -17,7 +17,7 @@ struct GpuTarget {
   llvm::StringRef name;
   int64_t sharedPerBlock, sharedPerMultiprocessor; ///< bytes
   int64_t mostThreads;                             ///< of a multiprocessor
-  bool waitsAtMbarriers;
+  bool waitsAtMbarriers, launchesDependents;
 };
 
 constexpr int64_t kMostRegisters = 255; ///< of a thread

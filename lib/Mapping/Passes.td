@@ -373,3 +373,36 @@ def WarpNarrowBarriers : Pass<"warp-narrow-barriers"> {
   }];
   let dependentDialects = ["::attentile::warp::WarpDialect"];
 }
+
+def WarpDependentLaunch : Pass<"warp-dependent-launch"> {
+  let summary = "a kernel starts while the one before it ends";
+  let description = [{
+    On sm_90 a kernel may be launched as a programmatic dependent of the one
+    before it in its stream: its programs take the places that become free there
+    and compute what needs no memory, as where their tile lies. Where the kernel
+    first accesses memory it waits until all before it has ended. For all
+    kernels of a program, and for the first of one behind what the user
+    launched before.
+
+    Before:
+
+    ```mlir
+    warp.kernel @causal_0 grid(%b < %B, %h < %H, %i < %blocks) warps(4) {
+      %m = arith.muli %i, %c128 : index
+      warp.copy_async %Q[%b, %h, %m, %c0] dims [2, 3] to %q
+      ...
+    ```
+
+    After:
+
+    ```mlir
+    warp.kernel @causal_0 grid(%b < %B, %h < %H, %i < %blocks) warps(4) {
+      nvvm.griddepcontrol launch_dependents
+      %m = arith.muli %i, %c128 : index
+      nvvm.griddepcontrol wait
+      warp.copy_async %Q[%b, %h, %m, %c0] dims [2, 3] to %q
+      ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
+}

@@ -107,9 +107,13 @@ using AddressKey = std::array<const void *, 3>;
 
 /// The state of one kernel's lowering.
 struct KernelLowering {
-  explicit KernelLowering(warp::KernelOp kernel) : kernel(kernel) {}
+  explicit KernelLowering(warp::KernelOp kernel)
+      : kernel(kernel), isDependent(attentile::isDependent(kernel)) {}
 
   warp::KernelOp kernel;
+  /// May start while the kernel before still writes what this one reads, so
+  /// that nothing is constant for as long as it runs.
+  bool isDependent;
   llvm::DenseMap<mlir::Value, TensorAccess> tensors;
   /// The first byte of a buffer (or stage) or an mbarrier, an i32 in the shared
   /// window.
@@ -183,7 +187,8 @@ mlir::Type memoryType(mlir::Type element);
 
 /// The words at a global address, 0 where `predicate` (may be null) is false;
 /// the load does not branch.
-llvm::SmallVector<mlir::Value> loadWords(const Emitter &e, mlir::Value pointer,
+llvm::SmallVector<mlir::Value> loadWords(const KernelLowering &k,
+                                         const Emitter &e, mlir::Value pointer,
                                          llvm::ArrayRef<mlir::Type> words,
                                          mlir::Value predicate);
 

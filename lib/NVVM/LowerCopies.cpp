@@ -393,7 +393,7 @@ static void lowerElements(KernelLowering &k, warp::CopyAsyncOp op) {
           source, e.mul(e.toIndex(position), tensor.strides[op.getDims()[dim]]),
           memoryType(element));
     }
-    loaded.push_back(loadWords(e, source, words, read));
+    loaded.push_back(loadWords(k, e, source, words, read));
     targets.push_back({sharedAddress(e, base, buffer, place), exists});
   }
   for (auto [values, target] : llvm::zip_equal(loaded, targets)) {
@@ -414,8 +414,7 @@ void lowerCopies(KernelLowering &k, Operation *op) {
     NVVM::CpAsyncWaitGroupOp::create(b, op->getLoc(),
                                      uint32_t(wait.getPending()));
   else if (isa<warp::SyncOp>(op))
-    NVVM::SyncWarpOp::create(b, op->getLoc(),
-                             Emitter(b, op->getLoc()).i32(-1));
+    NVVM::SyncWarpOp::create(b, op->getLoc(), Emitter(b, op->getLoc()).i32(-1));
   else
     NVVM::Barrier0Op::create(b, op->getLoc());
   op->erase();

@@ -65,8 +65,9 @@ static std::string operandList(size_t first, size_t count) {
   return list + "}";
 }
 
-SmallVector<Value> loadWords(const Emitter &e, Value pointer,
-                             ArrayRef<Type> words, Value predicate) {
+SmallVector<Value> loadWords(const KernelLowering &k, const Emitter &e,
+                             Value pointer, ArrayRef<Type> words,
+                             Value predicate) {
   size_t count = words.size();
   int64_t bits = words.front().getIntOrFloatBitWidth();
   if (!predicate) {
@@ -75,7 +76,7 @@ SmallVector<Value> loadWords(const Emitter &e, Value pointer,
                      : Type(VectorType::get({int64_t(count)}, words.front()));
     Value loaded = LLVM::LoadOp::create(
         e.b, e.loc, whole, pointer, count * bits / 8, /*isVolatile=*/false,
-        /*isNonTemporal=*/false, /*isInvariant=*/true);
+        /*isNonTemporal=*/false, /*isInvariant=*/!k.isDependent);
     if (count == 1)
       return {loaded};
     SmallVector<Value> result;
@@ -93,7 +94,8 @@ SmallVector<Value> loadWords(const Emitter &e, Value pointer,
     text += move + std::to_string(i) + ", 0;\n\t";
     constraints += bits == 32 ? "=&r," : "=&h,";
   }
-  text += "@$" + std::to_string(count + 1) + " ld.global.nc." +
+  text += "@$" + std::to_string(count + 1) + " ld.global" +
+          (k.isDependent ? "." : ".nc.") +
           (isByte ? std::string("u8") : accessName(words)) + " " +
           operandList(0, count) + ", [$" + std::to_string(count) + "];";
   constraints += "l,b";
@@ -216,12 +218,12 @@ void lowerGlobalMemory(KernelLowering &k, Operation *op) {
     if (!load.getByElement() && isAllOrNothing(access)) {
       auto [pointer, inside] = elementOf(e, access, 0);
       registers = fromWords(b, loc, type,
-                            loadWords(e, pointer, wordTypes(type), inside));
+                            loadWords(k, e, pointer, wordTypes(type), inside));
     } else if (!load.getByElement() && isPadded(access) &&
                !isPaired(warp::getElementType(type))) {
       auto [pointer, inside] = elementOf(e, access, 0);
       registers = fromWords(b, loc, type,
-                            loadWords(e, pointer, wordTypes(type), inside));
+                            loadWords(k, e, pointer, wordTypes(type), inside));
       // What the padding holds nobody wrote.
       for (int64_t i = 1; i < access.count; ++i)
         registers[i] = arith::SelectOp::create(
@@ -235,7 +237,7 @@ void lowerGlobalMemory(KernelLowering &k, Operation *op) {
         llvm::append_range(
             registers,
             fromWords(b, loc, element,
-                      loadWords(e, pointer, wordTypes(element), inside)));
+                      loadWords(k, e, pointer, wordTypes(element), inside)));
       }
       if (access.count > 1 && isPaired(element)) {
         SmallVector<Value> pairs;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "attentile/NVVM/Signature.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -116,6 +117,10 @@ SmallVector<KernelRequirement> getKernelRequirements(warp::KernelOp kernel) {
     }
   });
   return result;
+}
+
+bool isDependent(warp::KernelOp kernel) {
+  return !kernel.getBody().getOps<NVVM::GriddepcontrolOp>().empty();
 }
 
 } // namespace attentile

@@ -246,6 +246,7 @@ json::Object Describer::functionOf(warp::KernelOp kernel) {
                       {"cells", expressions(kernel.getBounds())},
                       {"threads", int64_t(32 * kernel.getWarps())},
                       {"shared", int64_t(kernel.getSharedBytes().value_or(0))},
+                      {"dependent", isDependent(kernel)},
                       {"arguments", std::move(arguments)}};
 }
 

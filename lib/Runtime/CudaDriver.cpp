@@ -73,6 +73,8 @@ static attentile_status load(CudaDriver &driver) {
                 "expected a CUDA driver of 11.2 or later, got one without %s",
                 missing);
   find(driver.FuncGetParamInfo, "cuFuncGetParamInfo");
+  if (driver.FuncGetParamInfo)
+    find(driver.LaunchKernelEx, "cuLaunchKernelEx");
   if (CUresult result = driver.Init(0)) {
     failDriver(driver, result, "cannot start the CUDA driver");
     return ATTENTILE_NO_DRIVER;

@@ -30,6 +30,24 @@ using CUstream = attentile_stream;
 inline constexpr CUresult kSuccess = 0, kOutOfMemory = 2, kInvalidPtx = 218,
                           kNoBinaryForGpu = 209, kUnsupportedPtx = 222;
 
+/// CUlaunchAttribute, CUlaunchConfig of cuLaunchKernelEx.
+struct CUlaunchAttribute {
+  int id, unused;
+  union {
+    int number;
+    char bytes[64];
+  } value;
+};
+struct CUlaunchConfig {
+  unsigned grid[3], block[3], shared;
+  CUstream stream;
+  CUlaunchAttribute *attributes;
+  unsigned attributeCount;
+};
+/// CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION: the kernel may start
+/// while the one before it in its stream ends.
+inline constexpr int kProgrammaticSerialization = 6;
+
 /// The functions, under their names in the library without "cu" and version.
 struct CudaDriver {
   CUresult (*Init)(unsigned);
@@ -67,6 +85,10 @@ struct CudaDriver {
   CUresult (*EventRecord)(CUevent, CUstream);
   CUresult (*EventSynchronize)(CUevent);
   CUresult (*EventElapsedTime)(float *, CUevent, CUevent);
+  /// Of a driver of 12.4 or later, which captures programmatic dependents into
+  /// graphs; null before.
+  CUresult (*LaunchKernelEx)(const CUlaunchConfig *, CUfunction, void **,
+                             void **);
   /// Since 12.4; null before.
   CUresult (*FuncGetParamInfo)(CUfunction, size_t, size_t *, size_t *);
 };

@@ -171,6 +171,13 @@ static CUresult launchGrid(const CudaDriver &driver, const Arguments &arguments,
       break;
     }
   }
+  if (launch.isDependent && driver.LaunchKernelEx) {
+    CUlaunchAttribute attribute = {kProgrammaticSerialization, 0, {1}};
+    CUlaunchConfig config = {{grid.cells, 1, 1}, {launch.threads, 1, 1},
+                             launch.shared,      stream,
+                             &attribute,         1};
+    return driver.LaunchKernelEx(&config, grid.function, parameters, nullptr);
+  }
   return driver.LaunchKernel(grid.function, grid.cells, 1, 1, launch.threads, 1,
                              1, launch.shared, stream, parameters, nullptr);
 }

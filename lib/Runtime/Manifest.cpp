@@ -310,6 +310,10 @@ Function Reader::readFunction(const json &object, const std::string &where) {
   expect(function.threads > 0 && function.threads % 32 == 0, where + "threads",
          "a multiple of 32, got " + std::to_string(function.threads));
   function.shared = number(object, "shared", 1 << 20, where);
+  const json *dependent = member(object, "dependent");
+  expect(!dependent || dependent->is_boolean(), where + "dependent",
+         "true or false");
+  function.isDependent = dependent && *dependent == true;
   for (const json &entry : list(object, "arguments", kMaxParameters, where))
     function.parameters.push_back(readParameter(
         entry, where + "arguments[" +

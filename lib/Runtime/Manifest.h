@@ -75,6 +75,8 @@ struct Function {
   std::string kernel;
   std::vector<Expression> cells;
   unsigned threads, shared;
+  /// Waits for the kernel before it, and may be launched before that ends.
+  bool isDependent;
   std::vector<Parameter> parameters;
 };
 

@@ -354,9 +354,9 @@ static void runCopy(const std::string &name, void **parameters) {
     to[count] = 0;
 }
 
-int cuLaunchKernel(Function *function, unsigned x, unsigned y, unsigned z,
-                   unsigned threads, unsigned, unsigned, unsigned shared,
-                   void *stream, void **parameters, void **) {
+static int launch(Function *function, unsigned x, unsigned y, unsigned z,
+                  unsigned threads, unsigned shared, void *stream,
+                  void **parameters, bool isDependent) {
   if (int failure = current ? failureOf("cuLaunchKernel") : 201)
     return failure;
   if (shared > function->shared || x == 0 || y != 1 || z != 1)
@@ -374,12 +374,48 @@ int cuLaunchKernel(Function *function, unsigned x, unsigned y, unsigned z,
   launch.threads = threads;
   launch.shared = shared;
   launch.stream = stream;
+  launch.isDependent = isDependent;
   launch.parameters = function->parameters.size();
   for (size_t i = 0; i < function->parameters.size(); ++i)
     std::memcpy(&launch.values[i], parameters[i], function->parameters[i]);
   launches.push_back(launch);
   return 0;
 }
+int cuLaunchKernel(Function *function, unsigned x, unsigned y, unsigned z,
+                   unsigned threads, unsigned, unsigned, unsigned shared,
+                   void *stream, void **parameters, void **) {
+  return launch(function, x, y, z, threads, shared, stream, parameters, false);
+}
+
+/// CUlaunchConfig and CUlaunchAttribute, by the driver's interface.
+struct LaunchAttribute {
+  int id;
+  char padding[4];
+  union {
+    char bytes[64];
+    int number;
+  } value;
+};
+struct LaunchConfig {
+  unsigned gridX, gridY, gridZ, blockX, blockY, blockZ, shared;
+  void *stream;
+  LaunchAttribute *attributes;
+  unsigned attributeCount;
+};
+
+int cuLaunchKernelEx(const LaunchConfig *config, Function *function,
+                     void **parameters, void **) {
+  bool isDependent = false;
+  for (unsigned i = 0; i < config->attributeCount; ++i) {
+    if (config->attributes[i].id != 6)
+      return 1;
+    isDependent = config->attributes[i].value.number;
+  }
+  return launch(function, config->gridX, config->gridY, config->gridZ,
+                config->blockX, config->shared, config->stream, parameters,
+                isDependent);
+}
+
 int cuStreamIsCapturing(void *stream, int *status) {
   std::lock_guard lock(mutex);
   *status = captured.count(stream);

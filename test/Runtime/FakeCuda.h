@@ -15,7 +15,8 @@
 //   \x7fELF fake
 //   sm_90
 //   copy_0 8 8 8           a function and the bytes of its parameters; behind
-//                          them <512, where it runs with fewer threads than 1024
+//                          them <512, where it runs with fewer threads than
+//                          1024
 //
 // A function whose name begins with "copy" copies float32: from, to, count;
 // "copy_wrong" adds 1 to the last, "copy_outside" also writes behind the end.
@@ -35,6 +36,7 @@ struct FakeLaunch {
   char function[64];
   unsigned grid, threads, shared;
   const void *stream;
+  bool isDependent; // launched while the kernel before may still run
   unsigned parameters;
   int64_t values[64]; // of the parameters, the bytes they have
 };

@@ -80,6 +80,21 @@ TEST_F(Launch, PassesWhatTheManifestSays) {
   EXPECT_EQ(second.values[2], 140);
 }
 
+TEST_F(Launch, DependentsStartEarly) {
+  attentile_close(kernel);
+  kernel = openExample([](nlohmann::json &manifest) {
+    manifest["launches"][0]["dependent"] = true;
+    manifest["launches"][0]["otherwise"]["dependent"] = false;
+  });
+  ASSERT_NE(kernel, nullptr) << attentile_error_message();
+  ASSERT_EQ(given.launch(kernel), "");
+  ASSERT_EQ(fakeCudaRecorded(), 2u);
+  EXPECT_TRUE(fakeCudaLaunch(0)->isDependent);
+  EXPECT_EQ(fakeCudaLaunch(0)->grid, 2u * 4 * 2);
+  EXPECT_EQ(fakeCudaLaunch(0)->shared, 65536u);
+  EXPECT_FALSE(fakeCudaLaunch(1)->isDependent);
+}
+
 TEST_F(Launch, ScalarsByNameAndPosition) {
   given.scalars = {{"window", ATTENTILE_I32, {.integer = 7}},
                    {"scale", ATTENTILE_F32, {.real = 0.1}}};

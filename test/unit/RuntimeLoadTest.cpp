@@ -98,9 +98,7 @@ TEST(Manifest, RefusesOtherImages) {
             ATTENTILE_INVALID_IMAGE);
   EXPECT_STREQ(attentile_error_message(), "expected a cubin or PTX, got none");
   EXPECT_EQ(openExample(
-                [](json &m) {
-                  m["ptx"]["sha256"] = sha256("of another PTX");
-                },
+                [](json &m) { m["ptx"]["sha256"] = sha256("of another PTX"); },
                 "// fake PTX\n"),
             nullptr);
   EXPECT_STREQ(attentile_error_message(),
@@ -132,6 +130,8 @@ TEST(Manifest, RefusesWhatDoesNotFit) {
             "100");
   EXPECT_EQ(why([](json &m) { m["launches"][0]["threads"] = -32; }),
             "manifest: launches[0].threads: expected a number from 0 to 1024");
+  EXPECT_EQ(why([](json &m) { m["launches"][0]["dependent"] = 1; }),
+            "manifest: launches[0].dependent: expected true or false");
   EXPECT_EQ(why([](json &m) { m["launches"][0]["arguments"][0]["kind"] = 1; }),
             "manifest: launches[0].arguments[0].kind: expected a text");
   EXPECT_EQ(

@@ -23,6 +23,10 @@ inline constexpr int64_t kMbarrierBytes = 8;
 /// polled. False for other names.
 bool waitsAtMbarriers(llvm::StringRef target);
 
+/// Whether a kernel may start while the one before it in its stream ends, as a
+/// programmatic dependent launch: from sm_90 on. False for other names.
+bool launchesDependents(llvm::StringRef target);
+
 } // namespace attentile
 
 #endif

@@ -55,6 +55,10 @@ struct KernelRequirement {
 llvm::SmallVector<KernelRequirement>
 getKernelRequirements(warp::KernelOp kernel);
 
+/// Whether the kernel waits for the one before it where it first accesses
+/// memory (warp-dependent-launch), and so may be launched before that has ended.
+bool isDependent(warp::KernelOp kernel);
+
 /// The attn-level name of a program's tensor, workspace, size or scalar.
 llvm::StringRef getNameOf(mlir::Value value);
 
