@@ -19,7 +19,7 @@
 // is above 2 r; from 0 on it is itself.
 //
 
-#include "Warp/Warp.h"
+#include "IndexSums.h"
 #include "attentile/NVVM/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -40,7 +40,7 @@ using P = arith::CmpIPredicate;
 
 class Folder {
 public:
-  explicit Folder(warp::KernelOp kernel) : body(&kernel.getBody().front()) {}
+  explicit Folder(warp::KernelOp kernel) : kernel(kernel) {}
   void fold(arith::CmpIOp compare);
 
 private:
@@ -49,20 +49,11 @@ private:
   };
   Radius getRadius(Value r, bool isIn);
   Value getCentre(Value value, Value offset, bool isAdded);
-  void setPlaceAfter(OpBuilder &b, Value value);
 
-  Block *body;
+  warp::KernelOp kernel;
   llvm::DenseMap<std::pair<Value, unsigned>, Radius> radii;
   llvm::DenseMap<std::tuple<Value, Value, unsigned>, Value> centres;
 };
-
-/// What is there before the kernel, such as constants, is at its start.
-void Folder::setPlaceAfter(OpBuilder &b, Value value) {
-  if (body->getParentOp()->isAncestor(value.getParentBlock()->getParentOp()))
-    b.setInsertionPointAfterValue(value);
-  else
-    b.setInsertionPointToStart(body);
-}
 
 /// Of a distance that may be r, or (not `isIn`) r - 1 at most.
 Folder::Radius Folder::getRadius(Value r, bool isIn) {
@@ -70,7 +61,7 @@ Folder::Radius Folder::getRadius(Value r, bool isIn) {
   if (radius.end)
     return radius;
   OpBuilder b(r.getContext());
-  setPlaceAfter(b, r);
+  setInsertionPointAfter(b, r, kernel);
   Location loc = r.getLoc();
   auto number = [&](int32_t n) -> Value {
     return arith::ConstantIntOp::create(b, loc, n, 32);
@@ -96,7 +87,7 @@ Value Folder::getCentre(Value value, Value offset, bool isAdded) {
   Operation *from = value.getDefiningOp();
   bool isLater = dominance.properlyDominates(
       offset, from ? from : &value.getParentBlock()->front());
-  setPlaceAfter(b, isLater ? value : offset);
+  setInsertionPointAfter(b, isLater ? value : offset, kernel);
   Location loc = value.getLoc();
   return centre = isAdded
                       ? arith::AddIOp::create(b, loc, value, offset).getResult()

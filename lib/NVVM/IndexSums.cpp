@@ -35,7 +35,8 @@ void IndexSums::number(Operation *op) {
     }
 }
 
-void IndexSums::setInsertionPointAfter(OpBuilder &builder, Value value) {
+void setInsertionPointAfter(OpBuilder &builder, Value value,
+                            warp::KernelOp kernel) {
   if (value.getParentRegion()->isProperAncestor(&kernel.getBody()))
     builder.setInsertionPointToStart(&kernel.getBody().front());
   else

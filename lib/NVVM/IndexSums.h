@@ -32,6 +32,10 @@ struct IndexSum {
   }
 };
 
+/// Behind a value's definition; at the kernel's top if that is outside.
+void setInsertionPointAfter(mlir::OpBuilder &builder, mlir::Value value,
+                            warp::KernelOp kernel);
+
 /// The sums of one kernel's indices.
 class IndexSums {
 public:
@@ -63,8 +67,9 @@ public:
   /// behind the last value that it needs, and is made once.
   mlir::Value makeBase(const IndexSum &sum);
 
-  /// Behind a value's definition; at the kernel's top if that is outside.
-  void setInsertionPointAfter(mlir::OpBuilder &builder, mlir::Value value);
+  void setInsertionPointAfter(mlir::OpBuilder &builder, mlir::Value value) {
+    attentile::setInsertionPointAfter(builder, value, kernel);
+  }
 
 private:
   void number(mlir::Operation *op);

@@ -226,6 +226,31 @@ def WarpSinkRandom : Pass<"warp-sink-random", "::mlir::ModuleOp"> {
   }];
 }
 
+def WarpStepQuotients : Pass<"warp-step-quotients", "::mlir::ModuleOp"> {
+  let summary = "the next quotient from the one before";
+  let description = [{
+    A mask over the pixels of an image divides the position of each column that
+    a lane has by the image's width, a dozen instructions each. The positions
+    differ by constants, so that one is divided, and the others' quotients and
+    remainders follow: the remainder grows by that of the distance, less the
+    divisor where it reaches that.
+
+    ```mlir
+    %n8 = arith.addi %n, %c8 : i32
+    %x = arith.remui %n, %width : i32
+    %x8 = arith.remui %n8, %width : i32
+    ...                                            // %n + 16, + 24
+    // becomes
+    %t = arith.remui %c8, %width : i32             // once
+    %x = arith.remui %n, %width : i32
+    %whole = arith.addi %x, %t : i32
+    %less = arith.subi %whole, %width : i32
+    %x8 = arith.minui %whole, %less : i32          // of numbers without a sign
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def WarpFoldDistances : Pass<"warp-fold-distances", "::mlir::ModuleOp"> {
   let summary = "|x - y| <= r as one comparison";
   let description = [{

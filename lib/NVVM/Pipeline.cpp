@@ -32,6 +32,7 @@ void buildRegisterPipeline(OpPassManager &manager) {
   manager.addPass(createWarpHoistLoads());
   manager.addPass(createWarpSinkRandom());
   manager.addPass(createWarpNarrowIndices());
+  manager.addPass(createWarpStepQuotients());
   manager.addPass(createWarpFoldDistances());
   manager.addPass(createWarpCollectByLanes());
   // Last, as loops' bodies lie in a branch behind it.

@@ -83,7 +83,7 @@ const char kRegisters[] =
     ",warp-pipeline-copies,warp-allocate-shared,warp-unroll-fragments,cse,"
     "warp-share-random,warp-share-offsets,cse,warp-share-loads,cse,"
     "warp-hoist-loads,warp-sink-random,warp-narrow-indices,"
-    "warp-fold-distances";
+    "warp-step-quotients,warp-fold-distances";
 
 TEST(Registers, sameAsFragments) {
   for (const char *example : kExamples)
