@@ -13,6 +13,9 @@
 
 namespace attentile {
 
+/// What one element takes in memory.
+int64_t bytesOf(mlir::Type element);
+
 /// What a block of threads takes, as predicted from the formula.
 struct GpuUse {
   int64_t rowWarps = 1, columnWarps = 1;
@@ -42,8 +45,8 @@ public:
   /// The axis that is spread over warps; null if the grid has scalars only.
   mlir::Value rows() const { return rowAxis; }
   bool hasProducts() const { return productBytes != 0; }
-  /// Whether a loop copies no more than keys and values and loads nothing else,
-  /// so that with two buffers its warps meet at mbarriers
+  /// Whether a loop copies no more than keys and values and loads nothing else
+  /// but what masks compare, so that with two buffers its warps meet at mbarriers
   /// (warp-pipeline-copies).
   bool canMeetAtMbarriers() const;
   /// Whether scores take random words, which come for kRandomSpan columns.

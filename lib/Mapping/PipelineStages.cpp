@@ -216,11 +216,13 @@ private:
 
   bool requestsLater() { return units.size() <= 2 && !loadsElements(); }
 
-  /// Whether an iteration loads anything but the entry of its list.
+  /// Whether every iteration loads anything but the entry of its list. What a
+  /// branch loads, as around masks, is loaded and used there.
   bool loadsElements() {
     auto isEntry = [&](warp::LoadOp load) {
-      return loop->hasAttr("tile.from_list") &&
-             load.getIndices().back() == loop.getInductionVar();
+      return load->getParentOp() != loop ||
+             (loop->hasAttr("tile.from_list") &&
+              load.getIndices().back() == loop.getInductionVar());
     };
     return loop
         .walk([&](warp::LoadOp load) {

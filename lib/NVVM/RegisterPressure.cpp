@@ -32,7 +32,7 @@ constexpr int64_t kMostRegisters = 255, kRegistersOfMultiprocessor = 65536;
 /// loop behind another keeps a little of its own.
 constexpr double kOfProducts = 1.3, kOfFew = 0.75, kOfAxis = 4;
 constexpr double kOfLoop = 22, kOfStraight = 4;
-constexpr double kOfFewIntegers = 0.62, kOfIntegerLoop = 15.5, kOfNextLoop = 3;
+constexpr double kOfFewIntegers = 0.62, kOfIntegerLoop = 16.5, kOfNextLoop = 3;
 
 /// Where what is needed fits so many registers that another block shares the
 /// multiprocessor, and what would be taken does not, ptxas stays within them in

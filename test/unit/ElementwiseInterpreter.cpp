@@ -130,6 +130,10 @@ const llvm::StringMap<Binary> &binaries() {
       {"arith.minnumf", [](double a, double b) { return std::fmin(a, b); }},
       {"arith.maxsi", [](double a, double b) { return std::max(a, b); }},
       {"arith.minsi", [](double a, double b) { return std::min(a, b); }},
+      {"arith.minui",
+       [](double a, double b) { // a number below 0 is a large one
+         return (a < 0) == (b < 0) ? std::min(a, b) : std::max(a, b);
+       }},
       {"arith.andi",
        [](double a, double b) { return double(int64_t(a) & int64_t(b)); }},
       {"arith.ori",
