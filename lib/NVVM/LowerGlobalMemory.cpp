@@ -169,12 +169,9 @@ static bool isPadded(const Access &access) {
          access.dim == access.tensor.type.getRank() - 1;
 }
 
-/// Whether all elements of one access are inside or all outside.
 static bool isAllOrNothing(const Access &access) {
-  if (access.count == 1 || (access.known && (*access.known)[access.dim]))
-    return true;
-  int64_t size = access.tensor.type.getDimSize(access.dim);
-  return !ShapedType::isDynamic(size) && size % access.count == 0;
+  return attentile::isAllOrNothing(access.tensor.type, access.dim, access.count,
+                                   access.known);
 }
 
 /// The address and condition of element `i` alone.

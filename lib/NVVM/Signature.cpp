@@ -80,6 +80,14 @@ SmallVector<KernelArgument> getKernelArguments(warp::KernelOp kernel) {
   return result;
 }
 
+bool isAllOrNothing(RankedTensorType tensor, int64_t dim, int64_t count,
+                    std::optional<ArrayRef<bool>> inBounds) {
+  if (count == 1 || (inBounds && (*inBounds)[dim]))
+    return true;
+  int64_t size = tensor.getDimSize(dim);
+  return !ShapedType::isDynamic(size) && size % count == 0;
+}
+
 SmallVector<KernelRequirement> getKernelRequirements(warp::KernelOp kernel) {
   SmallVector<KernelRequirement> result;
   auto add = [&](Value tensor, ArrayRef<int64_t> dims, int64_t bytes) {
@@ -96,24 +104,26 @@ SmallVector<KernelRequirement> getKernelRequirements(warp::KernelOp kernel) {
       }
     result.push_back({tensor, llvm::to_vector(dims), bytes});
   };
-  auto addPacket = [&](Operation *op, Value tensor, Type value,
-                       std::optional<int64_t> dim, bool byElement) {
+  auto addPacket = [&](auto op, Type value) {
     int64_t count = warp::getNumRegisters(value);
-    int64_t rank = cast<RankedTensorType>(tensor.getType()).getRank();
-    if (count > 1 && !byElement)
-      add(tensor, dim.value_or(rank - 1),
-          count * warp::getElementBytes(warp::getElementType(value)));
+    auto type = cast<RankedTensorType>(op.getTensor().getType());
+    int64_t dim = op.getDim().value_or(type.getRank() - 1);
+    if (count == 1 || op.getByElement())
+      return;
+    // What is asked for element by element lies side by side all the same.
+    int64_t atOnce =
+        isAllOrNothing(type, dim, count, op.getInBounds()) ? count : 1;
+    add(op.getTensor(), dim,
+        atOnce * warp::getElementBytes(warp::getElementType(value)));
   };
   kernel.getBody().walk([&](Operation *op) {
     if (auto copy = dyn_cast<warp::CopyAsyncOp>(op)) {
       if (!copy.getByElement())
         add(copy.getTensor(), copy.getDims(), 16);
     } else if (auto load = dyn_cast<warp::LoadOp>(op)) {
-      addPacket(op, load.getTensor(), load.getType(), load.getDim(),
-                load.getByElement());
+      addPacket(load, load.getType());
     } else if (auto store = dyn_cast<warp::StoreOp>(op)) {
-      addPacket(op, store.getTensor(), store.getValue().getType(),
-                store.getDim(), store.getByElement());
+      addPacket(store, store.getValue().getType());
     }
   });
   return result;

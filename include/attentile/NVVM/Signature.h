@@ -42,6 +42,11 @@ struct KernelArgument {
 /// shape), all scalars.
 llvm::SmallVector<KernelArgument> getKernelArguments(warp::KernelOp kernel);
 
+/// Whether `count` elements along a dimension of a tensor are all inside or all
+/// outside, so that one access of memory takes them; else each is asked for.
+bool isAllOrNothing(mlir::RankedTensorType tensor, int64_t dim, int64_t count,
+                    std::optional<llvm::ArrayRef<bool>> inBounds);
+
 /// What accesses of several elements at a time ask of a tensor: contiguous
 /// along `dims.back()`, base and other strides multiples of `bytes`.
 struct KernelRequirement {
@@ -56,7 +61,8 @@ llvm::SmallVector<KernelRequirement>
 getKernelRequirements(warp::KernelOp kernel);
 
 /// Whether the kernel waits for the one before it where it first accesses
-/// memory (warp-dependent-launch), and so may be launched before that has ended.
+/// memory (warp-dependent-launch), and so may be launched before that has
+/// ended.
 bool isDependent(warp::KernelOp kernel);
 
 /// The attn-level name of a program's tensor, workspace, size or scalar.
