@@ -77,6 +77,22 @@ TEST(SkipHidden, nothingToSpare) {
   EXPECT_EQ(expectAllNeeded(run, find), 4u);
 }
 
+/// A kernel that may start early waits before it accesses memory.
+TEST(DependentLaunch, nothingToSpare) {
+  KernelCase run{"10-packed-documents", "bf16", 16, 16, "tile-sizes=m=64,n=16"};
+  run.behind = ",warp-pipeline-copies{stages=2 mbarriers},warp-allocate-shared,"
+               "warp-dependent-launch";
+  auto find = [](ModuleOp module) {
+    SmallVector<Operation *> waits;
+    module.walk([&](NVVM::GriddepcontrolOp op) {
+      if (op.getKind() == NVVM::GridDepActionKind::wait)
+        waits.push_back(op);
+    });
+    return waits;
+  };
+  EXPECT_EQ(expectAllNeeded(run, find), 1u);
+}
+
 /// All masks, with rows and blocks of which some warps see nothing.
 TEST(SkipHidden, sameResults) {
   for (const char *example :

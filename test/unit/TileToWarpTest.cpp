@@ -80,7 +80,8 @@ TEST(TileToWarp, softCapsOfAllSizes) {
 
 /// Registers for fragments, offsets and loads shared: what code is made from.
 const char kRegisters[] =
-    ",warp-pipeline-copies,warp-allocate-shared,warp-unroll-fragments,cse,"
+    ",warp-pipeline-copies,warp-allocate-shared,warp-dependent-launch,"
+    "warp-unroll-fragments,cse,"
     "warp-share-random,warp-share-offsets,cse,warp-share-loads,cse,"
     "warp-hoist-loads,warp-sink-random,warp-narrow-indices,"
     "warp-step-quotients,warp-fold-distances";

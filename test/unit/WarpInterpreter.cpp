@@ -9,6 +9,7 @@
 #include "WarpMachine.h"
 #include "attentile/Reference.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -58,6 +59,8 @@ bool Interpreter::runBlock(Block &block) {
 }
 
 bool Interpreter::run(Operation *op) {
+  if (startsEarly && isa<warp::LoadOp, warp::StoreOp, warp::CopyAsyncOp>(op))
+    return fail(op, "expected a wait for the kernel before this one");
   bool good =
       TypeSwitch<Operation *, bool>(op)
           .Case<warp::KernelOp, scf::ForOp, scf::IfOp, warp::AllocOp,
@@ -121,6 +124,10 @@ bool Interpreter::run(Operation *op) {
             for (double &x : result.data)
               x = std::numeric_limits<double>::quiet_NaN();
             return set(poison.getResult(), std::move(result));
+          })
+          .Case([&](NVVM::GriddepcontrolOp control) {
+            startsEarly = control.getKind() != NVVM::GridDepActionKind::wait;
+            return true;
           })
           .Case([&](warp::CommitGroupOp) {
             forActive([&](int t) { memory->commitGroup(t); });
@@ -193,8 +200,11 @@ bool Interpreter::runOp(warp::KernelOp kernel) {
       buffers[alloc] = {address, alloc.getType()};
     }
     memory = std::make_unique<SharedMemory>(bytes, threads);
+    startsEarly = false;
     if (!runBlock(kernel.getBody().front()))
       return false;
+    if (startsEarly)
+      return fail(kernel, "expected a kernel that waits for the one before it");
     memory->finish();
     if (!memory->error().empty())
       return fail(kernel, memory->error());

@@ -179,6 +179,7 @@ private:
   int threads = 1;
   std::vector<char> active = {true};
   bool failed = false;
+  bool startsEarly = false; ///< and has not waited for the kernel before
 };
 
 } // namespace attentile::test
