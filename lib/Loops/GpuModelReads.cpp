@@ -110,14 +110,19 @@ bool GpuModel::isWindowOfScores(attn::ReadOp read) const {
   return last == looped;
 }
 
-/// Whether an integer serves comparisons alone, by itself or in sums.
-static bool isComparedOnly(Value value) {
+/// Whether an integer serves conditions alone: comparisons, by itself or in
+/// sums, or as a Boolean.
+static bool isOfConditions(Value value) {
   return value.getType().isIntOrIndex() &&
-         llvm::all_of(value.getUsers(), [](Operation *user) {
+         llvm::all_of(value.getUses(), [](OpOperand &use) {
+           Operation *user = use.getOwner();
+           if (isa<arith::SelectOp>(user))
+             return use.getOperandNumber() == 0;
            return isa<arith::CmpIOp>(user) ||
                   (isa<arith::AddIOp, arith::SubIOp, arith::IndexCastOp,
-                       arith::ExtSIOp, arith::ExtUIOp, math::AbsIOp>(user) &&
-                   isComparedOnly(user->getResult(0)));
+                       arith::ExtSIOp, arith::ExtUIOp, math::AbsIOp,
+                       arith::AndIOp, arith::OrIOp, arith::XOrIOp>(user) &&
+                   isOfConditions(user->getResult(0)));
          });
 }
 
@@ -168,7 +173,7 @@ void GpuModel::addOperand(Operation &op) {
   attn::Axes ofLoop = own;
   ofLoop &= loops;
   // Read where masks are evaluated, behind the branch around full blocks.
-  bool isOfMasks = isQuotient || isComparedOnly(op.getResult(0));
+  bool isOfMasks = isQuotient || isOfConditions(op.getResult(0));
   columnLoads += ofLoop.any() && !isOfMasks;
   if (ofRow.any())
     rowValues += registers;
