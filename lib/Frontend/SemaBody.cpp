@@ -6,12 +6,29 @@
 //===----------------------------------------------------------------------===//
 
 #include "Sema.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace attentile;
 using namespace attentile::frontend;
 using ast::Expr;
 using llvm::StringRef;
 using llvm::Twine;
+
+/// Where a value has an index as a number, not as a tensor's; null if nowhere.
+static const TypedExpr *
+findNumber(const TypedExpr *value, unsigned id,
+           llvm::SmallPtrSetImpl<const TypedExpr *> &seen) {
+  if (!(value->axes >> id & 1) || !seen.insert(value).second)
+    return nullptr;
+  if (value->op == TypedExpr::IndexVar)
+    return value->inlinedAt ? nullptr : value;
+  if (value->op == TypedExpr::Read)
+    return nullptr;
+  for (const TypedExpr *operand : value->operands)
+    if (const TypedExpr *found = findNumber(operand, id, seen))
+      return found;
+  return nullptr;
+}
 
 void Sema::checkBody() {
   uses.resize(statements.size());
@@ -203,13 +220,22 @@ void Sema::checkOutput(const ast::Statement &statement) {
     for (unsigned id : checked.index)
       left |= AxisSet(1) << id;
     for (auto [i, index] : llvm::enumerate(kernel.indices))
-      if ((value->axes & ~left) >> i & 1)
+      if ((value->axes & ~left) >> i & 1) {
         // [L1.10]
-        error(statement.value->range,
-              "expected a value with axes of the left side only, got axis '" +
-                  index.name + "'")
-            .note("reduce over it, as in sum[" + index.name +
-                  "](...), or add it to the left side");
+        Diagnostic &e = error(
+            statement.value->range,
+            "expected a value with axes of the left side only, got axis '" +
+                index.name + "'");
+        e.note("reduce over it, as in sum[" + index.name +
+               "](...), or add it to the left side");
+        llvm::SmallPtrSet<const TypedExpr *, 16> seen;
+        const TypedExpr *number = findNumber(value, i, seen);
+        if (number && index.extent->kind == SizeExpr::Size)
+          e.note(file, number->range,
+                 "'" + index.name + "' is an index here, a number for each " +
+                     "element; the size of its axis is '" +
+                     kernel.sizes[index.extent->size].name + "'");
+      }
   }
   checked.value =
       convertTo(param.type, value, statement.value->range, param.name);
