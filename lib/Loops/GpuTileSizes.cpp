@@ -299,12 +299,15 @@ FailureOr<TileChoice> Chooser::run() {
       if (request == requested.end())
         continue;
       // A loop over tiles has its size from the formula, not from a schedule.
-      isForced |= llvm::none_of(
-          grid.getBody().getOps<attn::ForOp>(),
-          [&](attn::ForOp loop) { return loop.getAxis() == axis; });
+      auto loops = grid.getBody().getOps<attn::ForOp>();
+      auto loop = llvm::find_if(
+          loops, [&](attn::ForOp each) { return each.getAxis() == axis; });
+      bool isOfLoop = loop != loops.end();
+      isForced |= !isOfLoop;
       // [L7.6]
       if (request->second % kGranularity)
-        return grid.emitError("expected a tile size of a multiple of ")
+        return mlir::emitError(isOfLoop ? (*loop).getLoc() : grid.getLoc(),
+                               "expected a tile size of a multiple of ")
                << kGranularity << " for '" << nameOf(axis) << "' on "
                << target.name << ", got " << request->second;
     }
