@@ -35,6 +35,30 @@ void Sema::markHead(const SizeExpr &extent) {
   }
 }
 
+/// A choice by a literal is one of its sides: canonicalisation leaves no other.
+static llvm::ArrayRef<const TypedExpr *> operandsOf(const TypedExpr &node) {
+  if (node.op != TypedExpr::Select ||
+      node.operands[0]->op != TypedExpr::BoolConst)
+    return node.operands;
+  return node.operands.slice(node.operands[0]->intValue ? 1 : 2, 1);
+}
+
+/// All that is reduced in each node's value, without sides that are never
+/// chosen. Operands come before their users in `nodes`.
+static std::vector<AxisSet> reducedIn(llvm::ArrayRef<const TypedExpr *> nodes) {
+  std::vector<AxisSet> result(nodes.size());
+  for (auto [node, reduced] : llvm::zip_equal(nodes, result)) {
+    if (node->op == TypedExpr::Loop || node->isOfTile()) {
+      reduced = node->reduced; // of all that is in the loop
+      continue;
+    }
+    reduced = node->isReduction() ? node->bound : AxisSet(0);
+    for (const TypedExpr *operand : operandsOf(*node))
+      reduced |= result[operand->order];
+  }
+  return result;
+}
+
 /// The union of the axes that reductions above a node run over, sums or others,
 /// from the statement's value down. Users come after their operands in `nodes`.
 static std::vector<AxisSet> enclosing(const TypedExpr *value,
@@ -51,14 +75,14 @@ static std::vector<AxisSet> enclosing(const TypedExpr *value,
       continue;
     byOrder[node->order] = node;
     isLive[node->order] = true;
-    open.append(node->operands.begin(), node->operands.end());
+    llvm::append_range(open, operandsOf(*node));
   }
   for (size_t i = byOrder.size(); i-- > 0;) {
     if (!byOrder[i])
       continue;
     bool counts = withSums || byOrder[i]->op != TypedExpr::Sum;
     AxisSet passed = above[i] | (counts ? byOrder[i]->bound : AxisSet(0));
-    for (const TypedExpr *operand : byOrder[i]->operands)
+    for (const TypedExpr *operand : operandsOf(*byOrder[i]))
       above[operand->order] |= passed;
   }
   return above;
@@ -80,6 +104,7 @@ void Sema::findHeadSizes() {
     if (kernel.evaluate(*index.extent))
       known |= AxisSet(1) << i;
   std::vector<bool> isLive;
+  const std::vector<AxisSet> reduced = reducedIn(nodes);
   for (const CheckedStatement &statement : kernel.body) {
     if (statement.kind != CheckedStatement::Output)
       continue;
@@ -97,7 +122,7 @@ void Sema::findHeadSizes() {
       if (!nodes[i]->isReduction())
         continue;
       AxisSet bound = nodes[i]->bound;
-      AxisSet inBody = nodes[i]->operands[0]->reduced;
+      AxisSet inBody = reduced[nodes[i]->operands[0]->order];
       AxisSet around = above[i] & ~bound;
       AxisSet lacked = left & ~nodes[i]->axes;
       if (around) {
