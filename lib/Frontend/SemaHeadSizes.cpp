@@ -35,25 +35,55 @@ void Sema::markHead(const SizeExpr &extent) {
   }
 }
 
-/// A choice by a literal is one of its sides: canonicalisation leaves no other.
-static llvm::ArrayRef<const TypedExpr *> operandsOf(const TypedExpr &node) {
-  if (node.op != TypedExpr::Select ||
-      node.operands[0]->op != TypedExpr::BoolConst)
-    return node.operands;
-  return node.operands.slice(node.operands[0]->intValue ? 1 : 2, 1);
+/// Of each node of a kernel, in creation order.
+using Operands = std::vector<llvm::ArrayRef<const TypedExpr *>>;
+
+/// A condition's value where it is known, from those of its operands if it is
+/// made of conditions.
+static std::optional<bool> truthOf(const TypedExpr &node,
+                                   const CheckedKernel &kernel,
+                                   llvm::ArrayRef<std::optional<bool>> known) {
+  if (node.type != ValueType::Bool)
+    return std::nullopt;
+  if (node.op == TypedExpr::And || node.op == TypedExpr::Or) {
+    bool deciding = node.op == TypedExpr::Or;
+    std::optional<bool> a = known[node.operands[0]->order],
+                        b = known[node.operands[1]->order];
+    if (a == deciding || b == deciding)
+      return deciding;
+    return a && b ? std::optional(!deciding) : std::nullopt;
+  }
+  return node.axes == 0 ? evaluateCondition(node, kernel) : std::nullopt;
 }
 
-/// All that is reduced in each node's value, without sides that are never
-/// chosen. Operands come before their users in `nodes`.
-static std::vector<AxisSet> reducedIn(llvm::ArrayRef<const TypedExpr *> nodes) {
+/// A choice whose condition is known is one of its sides: canonicalisation
+/// leaves no other.
+static Operands operandsOf(llvm::ArrayRef<const TypedExpr *> nodes,
+                           const CheckedKernel &kernel) {
+  Operands result;
+  std::vector<std::optional<bool>> truth;
+  for (const TypedExpr *node : nodes) {
+    truth.push_back(truthOf(*node, kernel, truth));
+    result.push_back(node->operands);
+    if (node->op != TypedExpr::Select)
+      continue;
+    if (std::optional<bool> is = truth[node->operands[0]->order])
+      result.back() = node->operands.slice(*is ? 1 : 2, 1);
+  }
+  return result;
+}
+
+/// All that is reduced in each node's value. Operands come before their users.
+static std::vector<AxisSet> reducedIn(llvm::ArrayRef<const TypedExpr *> nodes,
+                                      const Operands &operands) {
   std::vector<AxisSet> result(nodes.size());
-  for (auto [node, reduced] : llvm::zip_equal(nodes, result)) {
+  for (auto [node, own, reduced] : llvm::zip_equal(nodes, operands, result)) {
     if (node->op == TypedExpr::Loop || node->isOfTile()) {
       reduced = node->reduced; // of all that is in the loop
       continue;
     }
     reduced = node->isReduction() ? node->bound : AxisSet(0);
-    for (const TypedExpr *operand : operandsOf(*node))
+    for (const TypedExpr *operand : own)
       reduced |= result[operand->order];
   }
   return result;
@@ -62,6 +92,7 @@ static std::vector<AxisSet> reducedIn(llvm::ArrayRef<const TypedExpr *> nodes) {
 /// The union of the axes that reductions above a node run over, sums or others,
 /// from the statement's value down. Users come after their operands in `nodes`.
 static std::vector<AxisSet> enclosing(const TypedExpr *value,
+                                      const Operands &operands,
                                       std::vector<bool> &isLive,
                                       bool withSums = true) {
   std::vector<AxisSet> above(value->order + 1, 0);
@@ -75,14 +106,14 @@ static std::vector<AxisSet> enclosing(const TypedExpr *value,
       continue;
     byOrder[node->order] = node;
     isLive[node->order] = true;
-    llvm::append_range(open, operandsOf(*node));
+    llvm::append_range(open, operands[node->order]);
   }
   for (size_t i = byOrder.size(); i-- > 0;) {
     if (!byOrder[i])
       continue;
     bool counts = withSums || byOrder[i]->op != TypedExpr::Sum;
     AxisSet passed = above[i] | (counts ? byOrder[i]->bound : AxisSet(0));
-    for (const TypedExpr *operand : operandsOf(*byOrder[i]))
+    for (const TypedExpr *operand : operands[i])
       above[operand->order] |= passed;
   }
   return above;
@@ -104,12 +135,13 @@ void Sema::findHeadSizes() {
     if (kernel.evaluate(*index.extent))
       known |= AxisSet(1) << i;
   std::vector<bool> isLive;
-  const std::vector<AxisSet> reduced = reducedIn(nodes);
+  const Operands operands = operandsOf(nodes, kernel);
+  const std::vector<AxisSet> reduced = reducedIn(nodes, operands);
   for (const CheckedStatement &statement : kernel.body) {
     if (statement.kind != CheckedStatement::Output)
       continue;
-    std::vector<AxisSet> above = enclosing(statement.value, isLive),
-                         others = enclosing(statement.value, isLive,
+    std::vector<AxisSet> above = enclosing(statement.value, operands, isLive),
+                         others = enclosing(statement.value, operands, isLive,
                                             /*withSums=*/false);
     AxisSet left = leftOf(statement);
     for (size_t i = 0; i < isLive.size(); ++i) {
@@ -149,7 +181,7 @@ void Sema::findHeadSizes() {
   for (const CheckedStatement &statement : kernel.body) {
     if (statement.kind != CheckedStatement::Output)
       continue;
-    std::vector<AxisSet> above = enclosing(statement.value, isLive);
+    std::vector<AxisSet> above = enclosing(statement.value, operands, isLive);
     AxisSet left = leftOf(statement);
     AxisSet scores = 0, maxima = 0;
     bool hasScores = false, hasMaxima = false;
