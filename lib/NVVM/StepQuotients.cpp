@@ -5,10 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Does: of positions that differ by constants, as the columns that a lane has
-// of
-//   a tile, divides one by what all are divided by; quotients and remainders of
-//   the others follow by additions.
+// Does: of positions that differ by constants, as those of the columns that a
+//   lane has, divides one by what all are divided by; quotients and remainders
+//   of the others follow by additions.
 // Expects: indices in 32 bits (warp-narrow-indices).
 // Leaves: one division a base and block.
 // Does not handle: constant divisors, which LLVM multiplies by; those that a

@@ -342,18 +342,6 @@ int cuFuncGetParamInfo(Function *function, size_t number, size_t *offset,
 // Launches
 //===----------------------------------------------------------------------===//
 
-static void runCopy(const std::string &name, void **parameters) {
-  auto *from = *static_cast<float **>(parameters[0]);
-  auto *to = *static_cast<float **>(parameters[1]);
-  auto count = *static_cast<int64_t *>(parameters[2]);
-  for (int64_t i = 0; i < count; ++i)
-    to[i] = from[i];
-  if (name == "copy_wrong" && count > 0)
-    to[count - 1] += 1;
-  if (name == "copy_outside")
-    to[count] = 0;
-}
-
 static int launch(Function *function, unsigned x, unsigned y, unsigned z,
                   unsigned threads, unsigned shared, void *stream,
                   void **parameters, bool isDependent) {
@@ -386,22 +374,6 @@ int cuLaunchKernel(Function *function, unsigned x, unsigned y, unsigned z,
                    void *stream, void **parameters, void **) {
   return launch(function, x, y, z, threads, shared, stream, parameters, false);
 }
-
-/// CUlaunchConfig and CUlaunchAttribute, by the driver's interface.
-struct LaunchAttribute {
-  int id;
-  char padding[4];
-  union {
-    char bytes[64];
-    int number;
-  } value;
-};
-struct LaunchConfig {
-  unsigned gridX, gridY, gridZ, blockX, blockY, blockZ, shared;
-  void *stream;
-  LaunchAttribute *attributes;
-  unsigned attributeCount;
-};
 
 int cuLaunchKernelEx(const LaunchConfig *config, Function *function,
                      void **parameters, void **) {
