@@ -97,10 +97,10 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
   if (name == "tile.block_list" || name == "tile.sorted_list")
     return verify(op->getName().stripDialect() == "kernel", "a kernel",
                   isa<UnitAttr>(value), "a unit");
-  if (name == "tile.common_bytes") {
-    auto bytes = dyn_cast<IntegerAttr>(value);
+  if (name == "tile.common_bytes" || name == "tile.common_programs") {
+    auto number = dyn_cast<IntegerAttr>(value);
     return verify(op->getName().stripDialect() == "kernel", "a kernel",
-                  bytes && bytes.getInt() > 0, "a positive number");
+                  number && number.getInt() > 0, "a positive number");
   }
   if (name == getResourcesAttrHelper().getName())
     return verify(op->getName().stripDialect() == "kernel", "a kernel",

@@ -16,11 +16,12 @@
 //
 // Programs go in sections of heads (CommonBytes.h). Where the loop's start
 // rises too, as of a window, programs side by side read a part of the keys:
-// they count half.
+// they count half, and no more than so many tiles of rows.
 //
 
 #include "BlockLists.h"
 #include "CommonBytes.h"
+#include "attentile/AssumedBounds.h"
 #include "attentile/Loops/Passes.h"
 #include "attentile/Trend.h"
 #include "mlir/IR/Matchers.h"
@@ -34,6 +35,24 @@ using namespace mlir;
 
 namespace attentile {
 namespace {
+
+/// Along the last axis, programs whose keys are in the cache together, where a
+/// window moves with them: some 16 of a head that run, the 8 or 16 tiles of
+/// keys behind them that the window reaches, and as many again that are loaded
+/// or left.
+constexpr int64_t kProgramsOfWindow = 64;
+
+bool isPositive(Value value) {
+  APInt number;
+  if (matchPattern(value, m_ConstantInt(&number)))
+    return number.isStrictlyPositive();
+  Operation *op = value.getDefiningOp();
+  if (isa_and_nonnull<arith::MaxSIOp>(op))
+    return isPositive(op->getOperand(0)) || isPositive(op->getOperand(1));
+  if (isa_and_nonnull<arith::MinSIOp>(op))
+    return isPositive(op->getOperand(0)) && isPositive(op->getOperand(1));
+  return getAssumedBounds(value).least.value_or(0) > 0;
+}
 
 /// How values change as the coordinate grows.
 class Trends {
@@ -67,17 +86,18 @@ Trend Trends::find(Operation *op) {
   if (isa<arith::SubIOp>(op))
     return join(operands[0], negate(operands[1]));
   // One of two ends, of which both rise: the loop's, or its start if it is
-  // empty.
-  if (isa<arith::SelectOp>(op))
+  // empty. Or the same one for all programs.
+  if (isa<arith::SelectOp>(op)) {
+    if (operands[0] == Trend::Constant)
+      return join(operands[1], operands[2]);
     return operands[1] == Trend::Rises && operands[2] == Trend::Rises
                ? Trend::Rises
                : Trend::Unknown;
-  // Times or by a positive constant.
-  APInt factor;
+  }
+  // Times or by what is positive and the same for all programs.
   if (isa<arith::MulIOp, arith::DivUIOp, arith::DivSIOp, arith::CeilDivSIOp,
           attn::FloorDivOp>(op) &&
-      matchPattern(op->getOperand(1), m_ConstantInt(&factor)) &&
-      factor.isStrictlyPositive())
+      operands[1] == Trend::Constant && isPositive(op->getOperand(1)))
     return operands[0];
   return Trend::Unknown;
 }
@@ -93,6 +113,118 @@ bool sharesList(scf::ForOp loop, Block &body) {
   };
   ArrayRef<BlockArgument> ids = body.getArguments();
   return load && has(ids.back()) && !has(ids.drop_back().back());
+}
+
+/// Whether the blocks of such a list lie in a window that moves with the last
+/// coordinate: those that its writer visits start later and later.
+bool listsWindow(scf::ForOp loop) {
+  Value list = getListStart(loop).getTensor();
+  bool isWindow = false;
+  for (Operation *user : list.getUsers()) {
+    if (!isa<tile::StoreOp>(user))
+      continue;
+    auto writer = user->getParentOfType<tile::KernelOp>();
+    Trends trends(writer.getBody().getArguments().back());
+    for (auto visit : writer.getBody().getOps<scf::ForOp>()) {
+      if (trends.of(visit.getLowerBound()) != Trend::Rises)
+        return false;
+      isWindow = true;
+    }
+  }
+  return isWindow;
+}
+
+/// How many rows the programs along the last axis have each: what their number
+/// is multiplied by.
+int64_t getRowsOfProgram(BlockArgument id) {
+  int64_t rows = 1;
+  for (Operation *user : id.getUsers()) {
+    APInt factor;
+    if (isa<arith::MulIOp>(user) &&
+        matchPattern(user->getOperand(1), m_ConstantInt(&factor)))
+      rows = std::max(rows, factor.getSExtValue());
+  }
+  return rows;
+}
+
+/// What `value`, an integer that the kernel's body computes from its `id`, is
+/// for another one; null where it is made of anything but arithmetic.
+Value computeFor(OpBuilder &builder, Value value, IRMapping &mapping) {
+  if (Value known = mapping.lookupOrNull(value))
+    return known;
+  Operation *op = value.getDefiningOp();
+  if (!op || !op->getParentOfType<tile::KernelOp>())
+    return value;
+  if (op->getNumRegions() != 0 || !isPure(op))
+    return {};
+  for (Value operand : op->getOperands()) {
+    Value copy = computeFor(builder, operand, mapping);
+    if (!copy)
+      return {};
+    mapping.map(operand, copy);
+  }
+  builder.clone(*op, mapping);
+  return mapping.lookup(value);
+}
+
+class Order {
+public:
+  Order(tile::KernelOp kernel, BlockArgument id)
+      : id(id), builder(OpBuilder::atBlockBegin(&kernel.getBody().front())),
+        loc(kernel.getLoc()), bound(kernel.getBounds().back()) {}
+
+  /// From the last program on.
+  Value reverse() {
+    Value last = arith::SubIOp::create(builder, loc, bound, constant(1));
+    // Never below 0, which ranges of the operands do not tell.
+    return arith::MaxSIOp::create(builder, loc,
+                                  arith::SubIOp::create(builder, loc, last, id),
+                                  constant(0));
+  }
+
+  /// Those of a window: the long ones, which start at a key behind the first,
+  /// in their order, so that each finds its first keys in the cache, where the
+  /// one before has read them; then the others, the longest first. Null where
+  /// it cannot be told which are long.
+  Value startWithLong(scf::ForOp loop);
+
+private:
+  Value constant(int64_t value) {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  }
+
+  BlockArgument id;
+  OpBuilder builder;
+  Location loc;
+  Value bound;
+};
+
+Value Order::startWithLong(scf::ForOp loop) {
+  Value one = constant(1), zero = constant(0);
+  Value last = arith::SubIOp::create(builder, loc, bound, one);
+  IRMapping mapping;
+  mapping.map(id, last);
+  Value start = computeFor(builder, loop.getLowerBound(), mapping);
+  if (!start)
+    return {};
+  auto least = [&](Value x, Value y) -> Value {
+    return arith::MinSIOp::create(builder, loc, x, y);
+  };
+  auto most = [&](Value x, Value y) -> Value {
+    return arith::MaxSIOp::create(builder, loc, x, y);
+  };
+  // The last program starts as many rows later as there are long ones.
+  Value rows = constant(getRowsOfProgram(id));
+  Value longs = least(
+      arith::DivUIOp::create(builder, loc, most(start, zero), rows), bound);
+  Value first = arith::SubIOp::create(builder, loc, bound, longs);
+  Value isLong =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, id, longs);
+  Value number = arith::SelectOp::create(
+      builder, loc, isLong, arith::AddIOp::create(builder, loc, id, first),
+      arith::SubIOp::create(builder, loc, last, id));
+  // Within the bound, which ranges of the operands do not tell.
+  return most(least(number, last), zero);
 }
 
 void order(tile::KernelOp kernel) {
@@ -114,18 +246,22 @@ void order(tile::KernelOp kernel) {
       loops, [&](scf::ForOp loop) { return sharesList(loop, body); });
   if (!rises && !shares)
     return;
-  OpBuilder builder = OpBuilder::atBlockBegin(&body);
-  Location loc = kernel.getLoc();
   int64_t bytes = rises ? getCommonBytes(kernel) : 1;
   setCommonBytes(kernel, isWindow ? llvm::divideCeil(bytes, 2) : bytes);
-  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
-  Value last =
-      arith::SubIOp::create(builder, loc, kernel.getBounds().back(), one);
-  auto left = arith::SubIOp::create(builder, loc, last, id);
-  // Never below 0, which ranges of the operands do not tell.
-  Value reversed = arith::MaxSIOp::create(
-      builder, loc, left, arith::ConstantIndexOp::create(builder, loc, 0));
-  id.replaceAllUsesExcept(reversed, left);
+  if (isWindow)
+    kernel->setAttr("tile.common_programs",
+                    OpBuilder(kernel).getI64IntegerAttr(kProgramsOfWindow));
+  if (!rises && llvm::all_of(loops, [&](scf::ForOp loop) {
+        return sharesList(loop, body) && listsWindow(loop);
+      }))
+    return;
+  auto uses = llvm::to_vector(llvm::make_pointer_range(id.getUses()));
+  Order order(kernel, id);
+  Value number = isWindow ? order.startWithLong(*loops.begin()) : Value();
+  if (!number)
+    number = order.reverse();
+  for (OpOperand *use : uses)
+    use->set(number);
 }
 
 struct TileOrderPrograms : impl::TileOrderProgramsBase<TileOrderPrograms> {

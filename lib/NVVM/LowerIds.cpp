@@ -182,10 +182,12 @@ static constexpr int64_t kSectionKB = 32 * 1024;
 /// The coordinates of the block `number`, the last varying fastest; all fit 31
 /// bits, as the runtime refuses larger grids. With `common` (tile-order-
 /// programs) the other coordinates go in sections, and within one of `size`
-/// the last coordinate varies slowest.
+/// the last coordinate varies slowest; no more than `mostPrograms` along it
+/// have their bytes in the cache at a time.
 static SmallVector<Value> splitNumber(const Emitter &e, Value number,
                                       ArrayRef<Value> bounds,
-                                      IntegerAttr common) {
+                                      IntegerAttr common,
+                                      IntegerAttr mostPrograms) {
   SmallVector<Value> ids(bounds.size());
   size_t outer = bounds.size();
   if (common && bounds.size() > 1) {
@@ -196,7 +198,9 @@ static SmallVector<Value> splitNumber(const Emitter &e, Value number,
     for (Value bound : bounds.drop_back())
       others = e.mul(others, bound);
     int64_t each = std::clamp<int64_t>(common.getInt() / 1024, 1, kSectionKB);
-    Value whole = e.mul(least(last, e.i32(1 << 16)), e.i32(each));
+    Value together = e.i32(std::clamp<int64_t>(
+        mostPrograms ? mostPrograms.getInt() : 1 << 16, 1, 1 << 16));
+    Value whole = e.mul(least(last, together), e.i32(each));
     Value size = arith::MaxUIOp::create(
         e.b, e.loc, e.div(e.i32(kSectionKB), whole), e.i32(1));
     size = least(size, others);
@@ -282,7 +286,8 @@ LLVM::LLVMFuncOp createKernelFunction(KernelLowering &k, OpBuilder &b) {
     bounds.push_back(e.to32(mapping.lookup(bound)));
   SmallVector<Value> ids = splitNumber(
       e, readRegister<NVVM::BlockIdXOp>(e, (int64_t(1) << 31) - 1), bounds,
-      kernel->getAttrOfType<IntegerAttr>("tile.common_bytes"));
+      kernel->getAttrOfType<IntegerAttr>("tile.common_bytes"),
+      kernel->getAttrOfType<IntegerAttr>("tile.common_programs"));
   for (auto [argument, id] : llvm::zip_equal(body.getArguments(), ids))
     mapping.map(argument, e.toIndex(id));
 

@@ -48,38 +48,42 @@ struct FirstRow {
   int64_t rows;
 };
 
-/// The coordinate that counts from the grid's start, or from its end
-/// (tile-order-programs).
-BlockArgument matchCoordinate(Value value, warp::KernelOp kernel) {
-  if (auto positive = value.getDefiningOp<arith::MaxSIOp>();
-      positive && getConstantIntValue(positive.getRhs()) == 0)
-    value = positive.getLhs();
-  auto reversed = value.getDefiningOp<arith::SubIOp>();
-  auto last = reversed ? reversed.getLhs().getDefiningOp() : nullptr;
-  auto id = dyn_cast<BlockArgument>(reversed ? reversed.getRhs() : value);
-  if (!id || id.getOwner() != &kernel.getBody().front())
-    return {};
-  if (!reversed)
-    return id;
-  Value bound = kernel.getBounds()[id.getArgNumber()];
-  bool isLast = last && last->getNumOperands() == 2 &&
-                last->getOperand(0) == bound &&
+/// bound - 1, of a coordinate of the grid.
+Value matchLast(Value value, warp::KernelOp kernel) {
+  Operation *last = value.getDefiningOp();
+  bool isLess = last && last->getNumOperands() == 2 &&
                 ((isa<arith::SubIOp>(last) &&
                   getConstantIntValue(last->getOperand(1)) == 1) ||
                  (isa<arith::AddIOp>(last) &&
                   getConstantIntValue(last->getOperand(1)) == -1));
-  return isLast ? id : BlockArgument();
+  return isLess && llvm::is_contained(kernel.getBounds(), last->getOperand(0))
+             ? last->getOperand(0)
+             : Value();
+}
+
+/// The bound of a coordinate that counts from the grid's start or from its end,
+/// or is another program's (tile-order-programs).
+Value matchCoordinate(Value value, warp::KernelOp kernel) {
+  if (auto positive = value.getDefiningOp<arith::MaxSIOp>();
+      positive && getConstantIntValue(positive.getRhs()) == 0)
+    value = positive.getLhs();
+  if (auto held = value.getDefiningOp<arith::MinSIOp>())
+    return matchLast(held.getRhs(), kernel);
+  auto reversed = value.getDefiningOp<arith::SubIOp>();
+  auto id = dyn_cast<BlockArgument>(reversed ? reversed.getRhs() : value);
+  if (!id || id.getOwner() != &kernel.getBody().front())
+    return {};
+  Value bound = kernel.getBounds()[id.getArgNumber()];
+  return !reversed || matchLast(reversed.getLhs(), kernel) == bound ? bound
+                                                                    : Value();
 }
 
 std::optional<FirstRow> matchFirstRow(Value value, warp::KernelOp kernel) {
   auto product = value.getDefiningOp<arith::MulIOp>();
   auto rows = product ? getConstantIntValue(product.getRhs()) : std::nullopt;
-  BlockArgument id =
-      rows ? matchCoordinate(product.getLhs(), kernel) : BlockArgument();
-  if (!id)
-    return std::nullopt;
+  Value bound = rows ? matchCoordinate(product.getLhs(), kernel) : Value();
   auto count =
-      kernel.getBounds()[id.getArgNumber()].getDefiningOp<arith::CeilDivSIOp>();
+      bound ? bound.getDefiningOp<arith::CeilDivSIOp>() : arith::CeilDivSIOp();
   if (!count || getConstantIntValue(count.getRhs()) != rows)
     return std::nullopt;
   return FirstRow{count.getLhs(), *rows};

@@ -124,8 +124,9 @@ std::optional<int64_t> Sharer::largest(Value value) {
     return 1 << 10;
   if (isa<arith::RemUIOp, arith::DivUIOp>(op))
     return largest(op->getOperand(0));
-  // A coordinate that counts from the end (tile-order-programs): a difference
-  // of such values, held at 0.
+  // A coordinate that counts from the end, or is another program's
+  // (tile-order-programs): a difference of such values, held at 0; what is held
+  // below a bound.
   APInt constant;
   if (matchPattern(value, m_ConstantInt(&constant)) &&
       constant.isNonNegative() && constant.isIntN(32))
@@ -133,6 +134,10 @@ std::optional<int64_t> Sharer::largest(Value value) {
   if (isa<arith::MaxSIOp>(op)) {
     auto a = largest(op->getOperand(0)), b = largest(op->getOperand(1));
     return a && b ? std::optional(std::max(*a, *b)) : std::nullopt;
+  }
+  if (isa<arith::MinSIOp>(op)) {
+    auto a = largest(op->getOperand(0)), b = largest(op->getOperand(1));
+    return a && b ? std::optional(std::min(*a, *b)) : (a ? a : b);
   }
   if (isa<arith::SubIOp>(op) && largest(op->getOperand(1)))
     return largest(op->getOperand(0));

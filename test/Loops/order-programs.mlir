@@ -26,9 +26,24 @@ tile.program @rises sizes(%M) ins(%X: f32[M]) outs(%Y: f32[M]) {
 
 // -----
 
-// A window: the end is the loop's, or its start where it is empty; both rise.
+// A window: the end is the loop's, or its start where it is empty; both rise. Programs that start behind the first key go up, so
+// that each finds its first keys in the cache; as many as the last one's start is tiles away. The others come last, counted down.
 // CHECK-LABEL: tile.kernel @window
-// CHECK: arith.subi %{{.*}}, %i
+// CHECK-SAME: %[[I:[a-z0-9]+]] < %[[N:[a-z0-9]+]])
+// CHECK-SAME: tile.common_programs = 64
+// CHECK: %[[LAST:.*]] = arith.subi %[[N]], %{{.*}} : index
+// CHECK: %[[START:.*]] = arith.muli %[[LAST]], %c64
+// CHECK: %[[SOME:.*]] = arith.maxsi %[[START]],
+// CHECK: %[[FEW:.*]] = arith.divui %[[SOME]],
+// CHECK: %[[LONG:.*]] = arith.minsi %[[FEW]], %[[N]]
+// CHECK: %[[FIRST:.*]] = arith.subi %[[N]], %[[LONG]]
+// CHECK: %[[IS:.*]] = arith.cmpi slt, %[[I]], %[[LONG]]
+// CHECK: %[[UP:.*]] = arith.addi %[[I]], %[[FIRST]]
+// CHECK: %[[DOWN:.*]] = arith.subi %[[LAST]], %[[I]]
+// CHECK: %[[ONE:.*]] = arith.select %[[IS]], %[[UP]], %[[DOWN]]
+// CHECK: %[[MOST:.*]] = arith.minsi %[[ONE]], %[[LAST]]
+// CHECK: %[[AT:.*]] = arith.maxsi %[[MOST]], %c0
+// CHECK: arith.muli %[[AT]], %c64
 tile.program @window sizes(%M) ins(%X: f32[M]) outs(%Y: f32[M]) {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
@@ -146,6 +161,57 @@ tile.program @lists sizes(%H, %M) ins(%X: f32[H, M]) outs(%Y: f32[H, M]) {
   }
   tile.kernel @owns grid(%h < %H, %i < %n) {
     %first = tile.load %rows[%h, %i] : tensor<?x?xi32>, (index, index) -> i32
+    %from = arith.index_cast %first : i32 to index
+    %r = scf.for %place = %from to %n step %c1 iter_args(%sum = %zero) -> (f32) {
+      scf.yield %sum : f32
+    } {tile.axis = "n", tile.from_list}
+  }
+}
+
+// -----
+
+// A list whose blocks lie in a window, as of neighbours in an image: they start later and later, for any width that is assumed
+// to be positive. Programs stay in their order, each behind the one that has read its first keys.
+// CHECK-LABEL: tile.kernel @neighbours
+// CHECK-SAME: tile.common_bytes = 1 : i64
+// CHECK-NOT: arith.subi
+// A width of which nothing is known may be negative.
+// CHECK-LABEL: tile.kernel @unknown
+// CHECK: arith.subi %{{.*}}, %i
+tile.program @moving sizes(%H, %M) ins(%X: f32[H, M], %width: index, %other: index) outs(%Y: f32[H, M]) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0.0 : f32
+  %positive = arith.cmpi sge, %width, %c1 : index
+  attn.assume %positive, "width >= 1"
+  %n = arith.ceildivsi %M, %c1 : index
+  %rows = attn.workspace "blocks" shape affine_map<()[H, M] -> (M, M)> : tensor<?x?xi32>
+  %others = attn.workspace "others" shape affine_map<()[H, M] -> (M, M)> : tensor<?x?xi32>
+  tile.kernel @writes grid(%i < %n) attributes {tile.block_list} {
+    %at = arith.muli %i, %c64 : index
+    %line = attn.floordiv %at, %width : index
+    %from = arith.muli %line, %width : index
+    scf.for %b = %from to %n step %c1 {
+      tile.store %b, %rows[%i, %b] : index, tensor<?x?xi32>, (index, index)
+    } {tile.axis = "n", tile.to_list}
+  }
+  tile.kernel @writes_others grid(%i < %n) attributes {tile.block_list} {
+    %at = arith.muli %i, %c64 : index
+    %line = attn.floordiv %at, %other : index
+    scf.for %b = %line to %n step %c1 {
+      tile.store %b, %others[%i, %b] : index, tensor<?x?xi32>, (index, index)
+    } {tile.axis = "n", tile.to_list}
+  }
+  tile.kernel @neighbours grid(%h < %H, %i < %n) {
+    %first = tile.load %rows[%i, %c0] : tensor<?x?xi32>, (index, index) -> i32
+    %from = arith.index_cast %first : i32 to index
+    %r = scf.for %place = %from to %n step %c1 iter_args(%sum = %zero) -> (f32) {
+      scf.yield %sum : f32
+    } {tile.axis = "n", tile.from_list}
+  }
+  tile.kernel @unknown grid(%h < %H, %i < %n) {
+    %first = tile.load %others[%i, %c0] : tensor<?x?xi32>, (index, index) -> i32
     %from = arith.index_cast %first : i32 to index
     %r = scf.for %place = %from to %n step %c1 iter_args(%sum = %zero) -> (f32) {
       scf.yield %sum : f32

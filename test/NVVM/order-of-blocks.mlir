@@ -16,6 +16,20 @@ tile.program @sections sizes(%B, %H, %M) ins(%X: f32[B, H, M]) outs(%Y: f32[B, H
   }
 }
 
+// No more than so many programs along it have their bytes in the cache: of 64, 512 KB a section's coordinate at most.
+// CHECK-LABEL: llvm.func @window_0
+// CHECK: %[[MOST:.*]] = llvm.mlir.constant(64 : i32)
+// CHECK: %[[TOGETHER:.*]] = llvm.intr.umin(%{{.*}}, %[[MOST]])
+// CHECK: %[[EACH:.*]] = llvm.mlir.constant(8 : i32)
+// CHECK: %[[WHOLE:.*]] = llvm.mul %[[TOGETHER]], %[[EACH]]
+// CHECK: llvm.udiv %{{.*}}, %[[WHOLE]]
+tile.program @window sizes(%B, %H, %M) ins(%X: f32[B, H, M]) outs(%Y: f32[B, H, M]) {
+  warp.kernel @window_0 grid(%b < %B, %h < %H, %i < %M) warps(1) attributes {tile.common_bytes = 8192 : i64, tile.common_programs = 64 : i64} {
+    %x = warp.load %X[%b, %h, %i] {in_bounds = array<i1: true, true, true>} : tensor<?x?x?xf32> -> f32
+    warp.store %x, %Y[%b, %h, %i] {in_bounds = array<i1: true, true, true>} : f32, tensor<?x?x?xf32>
+  }
+}
+
 // Else the last varies fastest.
 // CHECK-LABEL: llvm.func @plain_0
 // CHECK: %[[NUMBER:.*]] = nvvm.read.ptx.sreg.ctaid.x

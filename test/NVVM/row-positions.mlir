@@ -30,6 +30,47 @@ tile.program @p sizes(%M, %N) ins(%X: f32[M]) outs(%Y: f32[N]) {
 
 // -----
 
+// The coordinate may be another program's, held within the grid's bound.
+// CHECK-LABEL: warp.kernel @held
+// CHECK: %[[M0:.*]] = arith.muli %{{.*}} overflow<nsw> : i32
+// CHECK: %[[BEHIND:.*]] = arith.subi %[[M0]], %[[M:.*]] overflow<nsw> : i32
+// CHECK: %[[HELD:.*]] = arith.minsi %[[BEHIND]], %c63
+// CHECK: arith.addi %[[HELD]], %{{.*}} overflow<nsw> : i32
+// Of one that is held below something else nothing is known.
+// CHECK-LABEL: warp.kernel @loose
+// CHECK-NOT: %c63
+tile.program @p sizes(%M, %N) ins(%X: f32[M]) outs(%Y: f32[N]) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %blocks = arith.ceildivsi %M, %c64 : index
+  warp.kernel @held grid(%i < %blocks) warps(1) {
+    %one = arith.constant 1.0 : f32
+    %last = arith.subi %blocks, %c1 : index
+    %next = arith.addi %i, %c1 : index
+    %least = arith.minsi %next, %last : index
+    %r = arith.maxsi %least, %c0 : index
+    %m0 = arith.muli %r, %c64 : index
+    %key = arith.addi %m0, %N : index
+    %aligned = arith.subi %key, %M : index
+    %seen = arith.cmpi sgt, %aligned, %c0 : index
+    warp.store %one, %Y[%c0] if %seen : f32, tensor<?xf32>
+  }
+  warp.kernel @loose grid(%i < %blocks) warps(1) {
+    %one = arith.constant 1.0 : f32
+    %next = arith.addi %i, %c1 : index
+    %least = arith.minsi %next, %blocks : index
+    %r = arith.maxsi %least, %c0 : index
+    %m0 = arith.muli %r, %c64 : index
+    %key = arith.addi %m0, %N : index
+    %aligned = arith.subi %key, %M : index
+    %seen = arith.cmpi sgt, %aligned, %c0 : index
+    warp.store %one, %Y[%c0] if %seen : f32, tensor<?xf32>
+  }
+}
+
+// -----
+
 // Likewise the end of its rows, which is the axis's at most: from there it is 0 or less.
 // CHECK-LABEL: warp.kernel @end
 // CHECK: %[[BEHIND:.*]] = arith.subi %{{.*}}, %{{.*}} overflow<nsw> : i32

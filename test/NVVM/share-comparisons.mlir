@@ -126,3 +126,37 @@ tile.program @p sizes(%M, %N) ins(%x: f32) outs(%Y: f32[N]) {
     } {tile.axis = "n", tile.descending}
   }
 }
+
+// -----
+
+// Nor does it matter which program's rows they are, where its number is held within the grid's bound.
+// CHECK-LABEL: warp.kernel @held
+// CHECK: scf.for
+// CHECK: %[[BASE:.*]] = arith.addi
+// CHECK-DAG: arith.cmpi sle, %[[BASE]], %c0
+// CHECK-DAG: arith.cmpi sle, %[[BASE]], %c8
+// CHECK-NOT: arith.cmpi
+tile.program @p sizes(%M, %N) ins(%x: f32, %first: index) outs(%Y: f32[N]) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0.0 : f32
+  %blocks = arith.ceildivsi %M, %c64 : index
+  warp.kernel @held grid(%i < %blocks) warps(1) {
+    %last = arith.subi %blocks, %c1 : index
+    %number = arith.addi %i, %first : index
+    %least = arith.minsi %number, %last : index
+    %r = arith.maxsi %least, %c0 : index
+    %m0 = arith.muli %r, %c64 : index
+    %m = arith.addi %m0, %N : index
+    %m8 = arith.addi %m, %c8 : index
+    scf.for %n = %c0 to %N step %c64 {
+      %near = arith.cmpi sle, %n, %m : index
+      %far = arith.cmpi sle, %n, %m8 : index
+      %p = arith.select %near, %x, %zero : f32
+      %q = arith.select %far, %p, %x : f32
+      warp.store %q, %Y[%n] : f32, tensor<?xf32>
+    } {tile.axis = "n"}
+  }
+}
