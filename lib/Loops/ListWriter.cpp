@@ -180,13 +180,14 @@ Value ListWriter::ask(Value block) {
   Choice choice = branch(
       index.isLessOrEqual(index.constant(kOpen), number),
       [&] {
-        // Few blocks are open: what they share is theirs to compute.
+        // Few blocks are open, behind samples: what they share is theirs to
+        // compute, and rows would settle few more.
         OpBuilder before(index.constant(0).getDefiningOp());
         IndexBuilder outer(before, loop.getLoc());
         IntervalSets shared(outer, loop, rows);
         BlockTruth truth(index, shared, loop, rows, index.multiply(block, size),
                          size);
-        Choice found = judgeByRows(truth, judge(truth));
+        Choice found = judgeByElements(truth, judge(truth).full);
         found.full = isWhollyFull(found, block);
         return found;
       },
