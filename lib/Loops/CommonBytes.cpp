@@ -35,17 +35,22 @@ int64_t getBytesPerPosition(scf::ForOp loop) {
 
 } // namespace
 
-int64_t getCommonBytes(tile::KernelOp kernel) {
-  int64_t rows = 1, bytes = 0;
+int64_t getRowsOfProgram(tile::KernelOp kernel) {
+  int64_t rows = 1;
   for (Operation *user : kernel.getBody().getArguments().back().getUsers()) {
     APInt factor;
     if (isa<arith::MulIOp>(user) &&
         matchPattern(user->getOperand(1), m_ConstantInt(&factor)))
       rows = std::max(rows, factor.getSExtValue());
   }
+  return rows;
+}
+
+int64_t getCommonBytes(tile::KernelOp kernel) {
+  int64_t bytes = 0;
   for (auto loop : kernel.getBody().getOps<scf::ForOp>())
     bytes = std::max(bytes, getBytesPerPosition(loop));
-  return rows * bytes;
+  return getRowsOfProgram(kernel) * bytes;
 }
 
 void setCommonBytes(tile::KernelOp kernel, int64_t bytes) {

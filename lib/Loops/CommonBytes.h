@@ -23,6 +23,10 @@
 
 namespace attentile {
 
+/// How many rows a program along a grid's last axis has: what its coordinate is
+/// multiplied by, 1 if it is not.
+int64_t getRowsOfProgram(tile::KernelOp kernel);
+
 /// What each program along a grid's last axis adds to what the loops read, if
 /// their axis is as long as the programs' rows are many.
 int64_t getCommonBytes(tile::KernelOp kernel);

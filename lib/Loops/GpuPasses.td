@@ -288,6 +288,14 @@ def TileOrderPrograms : Pass<"tile-order-programs"> {
     blocks (tile-list-blocks), as heads do, are one section: they run side by
     side, so that no head's long lists are left for the end.
 
+    Where the loop's start rises too, as of a window, a program that follows
+    the next lower rows finds its first keys in the cache: the long programs,
+    which start behind the first key, count up, and those before them come last,
+    the longest first. As many are long as the last one starts tiles of rows
+    behind the first key. Of a window no more than `tile.common_programs` along
+    the axis have what they read in the cache at a time. A list whose blocks
+    start later and later, as of neighbours in an image, keeps its rows' order.
+
     ```mlir
     // before                                     // after
     tile.kernel @k grid(%h < %H, %i < %n) {       tile.kernel @k grid(%h < %H, %i < %n) {

@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "GroupTruth.h"
+#include "CopySlice.h"
 #include "VisibilityFormula.h"
 #include "attentile/AssumedBounds.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 
@@ -25,32 +25,11 @@ Value GroupTruth::constant(int64_t value) {
   return arith::ConstantIndexOp::create(inside, loc, value);
 }
 
-/// A copy of `value` behind copies of its operands; null where something of it
-/// cannot be computed twice.
-static Value copyTo(OpBuilder &builder, Value value, IRMapping &copies,
-                    function_ref<bool(Value)> isThere) {
-  if (isThere(value))
-    return value;
-  if (Value known = copies.lookupOrNull(value))
-    return known;
-  Operation *op = value.getDefiningOp();
-  if (!op || op->getNumRegions() != 0 || !isPure(op))
-    return {};
-  for (Value operand : op->getOperands()) {
-    Value copy = copyTo(builder, operand, copies, isThere);
-    if (!copy)
-      return {};
-    copies.map(operand, copy);
-  }
-  builder.clone(*op, copies);
-  return copies.lookup(value);
-}
-
 /// A scalar where this emits.
 Value GroupTruth::atBlock(Value value) {
   Operation *place =
       loop.getBody()->findAncestorOpInBlock(*inside.getInsertionPoint());
-  return copyTo(inside, value, copies, [&](Value value) {
+  return copySlice(inside, value, copies, [&](Value value) {
     Operation *op = value.getDefiningOp();
     return !op || loop.isDefinedOutsideOfLoop(value) ||
            (op->getBlock() == loop.getBody() && op->isBeforeInBlock(place));
@@ -59,7 +38,7 @@ Value GroupTruth::atBlock(Value value) {
 
 /// What every iteration has, before the loop.
 Value GroupTruth::beforeLoop(Value value) {
-  return copyTo(before, value, hoisted, [&](Value value) {
+  return copySlice(before, value, hoisted, [&](Value value) {
     return loop.isDefinedOutsideOfLoop(value);
   });
 }
@@ -152,9 +131,8 @@ std::optional<GroupTruth::Range> GroupTruth::combine(Operation *op) {
   // |x|: from the end nearer to 0, or 0 between them, to the farther one.
   Value zero = constant(0);
   Value above = emit<arith::MaxSIOp>(a->lo, emit<arith::SubIOp>(zero, a->hi));
-  return Range{
-      emit<arith::MaxSIOp>(above, zero),
-      emit<arith::MaxSIOp>(emit<arith::SubIOp>(zero, a->lo), a->hi)};
+  return Range{emit<arith::MaxSIOp>(above, zero),
+               emit<arith::MaxSIOp>(emit<arith::SubIOp>(zero, a->lo), a->hi)};
 }
 
 std::optional<GroupTruth::Range> GroupTruth::getRange(Value value) {

@@ -7,10 +7,11 @@
 //
 // Does: where the end of a loop grows along the grid's last axis, the programs
 // of that axis run from its end on, so that what starts last is short; where
-// programs share lists of blocks, those that share one run side by side.
-// Expects: tile.kernel with loop bounds. Leaves: the same programs under other
-// numbers, `tile.common_bytes`. Does not handle: bounds that are not monotone
-// in the coordinate; those stay.
+// its start grows too, the long ones run along their rows and the short ones
+// last; where programs share lists of blocks, those that share one run side by
+// side. Expects: tile.kernel with loop bounds. Leaves: the same programs under
+// other numbers, `tile.common_bytes`, `tile.common_programs`. Does not handle:
+// bounds that are not monotone in the coordinate; those stay.
 //
 //===----------------------------------------------------------------------===//
 //
@@ -21,10 +22,9 @@
 
 #include "BlockLists.h"
 #include "CommonBytes.h"
-#include "attentile/AssumedBounds.h"
+#include "CopySlice.h"
+#include "Trends.h"
 #include "attentile/Loops/Passes.h"
-#include "attentile/Trend.h"
-#include "mlir/IR/Matchers.h"
 
 namespace attentile {
 #define GEN_PASS_DEF_TILEORDERPROGRAMS
@@ -41,66 +41,6 @@ namespace {
 /// keys behind them that the window reaches, and as many again that are loaded
 /// or left.
 constexpr int64_t kProgramsOfWindow = 64;
-
-bool isPositive(Value value) {
-  APInt number;
-  if (matchPattern(value, m_ConstantInt(&number)))
-    return number.isStrictlyPositive();
-  Operation *op = value.getDefiningOp();
-  if (isa_and_nonnull<arith::MaxSIOp>(op))
-    return isPositive(op->getOperand(0)) || isPositive(op->getOperand(1));
-  if (isa_and_nonnull<arith::MinSIOp>(op))
-    return isPositive(op->getOperand(0)) && isPositive(op->getOperand(1));
-  return getAssumedBounds(value).least.value_or(0) > 0;
-}
-
-/// How values change as the coordinate grows.
-class Trends {
-public:
-  explicit Trends(Value id) : known{{id, Trend::Rises}} {}
-
-  Trend of(Value value) {
-    if (auto found = known.find(value); found != known.end())
-      return found->second;
-    Trend trend = find(value.getDefiningOp());
-    known[value] = trend;
-    return trend;
-  }
-
-private:
-  Trend find(Operation *op);
-
-  llvm::DenseMap<Value, Trend> known;
-};
-
-Trend Trends::find(Operation *op) {
-  if (!op) // an argument of the program, another coordinate
-    return Trend::Constant;
-  SmallVector<Trend> operands;
-  for (Value operand : op->getOperands())
-    operands.push_back(of(operand));
-  if (llvm::all_of(operands, [](Trend t) { return t == Trend::Constant; }))
-    return op->getNumRegions() == 0 ? Trend::Constant : Trend::Unknown;
-  if (isa<arith::AddIOp, arith::MinSIOp, arith::MaxSIOp>(op))
-    return join(operands[0], operands[1]);
-  if (isa<arith::SubIOp>(op))
-    return join(operands[0], negate(operands[1]));
-  // One of two ends, of which both rise: the loop's, or its start if it is
-  // empty. Or the same one for all programs.
-  if (isa<arith::SelectOp>(op)) {
-    if (operands[0] == Trend::Constant)
-      return join(operands[1], operands[2]);
-    return operands[1] == Trend::Rises && operands[2] == Trend::Rises
-               ? Trend::Rises
-               : Trend::Unknown;
-  }
-  // Times or by what is positive and the same for all programs.
-  if (isa<arith::MulIOp, arith::DivUIOp, arith::DivSIOp, arith::CeilDivSIOp,
-          attn::FloorDivOp>(op) &&
-      operands[1] == Trend::Constant && isPositive(op->getOperand(1)))
-    return operands[0];
-  return Trend::Unknown;
-}
 
 /// Whether `loop` visits a list that each of the last axis's coordinates has,
 /// the same along the axis before it: that of a tile of rows, for all heads.
@@ -134,43 +74,11 @@ bool listsWindow(scf::ForOp loop) {
   return isWindow;
 }
 
-/// How many rows the programs along the last axis have each: what their number
-/// is multiplied by.
-int64_t getRowsOfProgram(BlockArgument id) {
-  int64_t rows = 1;
-  for (Operation *user : id.getUsers()) {
-    APInt factor;
-    if (isa<arith::MulIOp>(user) &&
-        matchPattern(user->getOperand(1), m_ConstantInt(&factor)))
-      rows = std::max(rows, factor.getSExtValue());
-  }
-  return rows;
-}
-
-/// What `value`, an integer that the kernel's body computes from its `id`, is
-/// for another one; null where it is made of anything but arithmetic.
-Value computeFor(OpBuilder &builder, Value value, IRMapping &mapping) {
-  if (Value known = mapping.lookupOrNull(value))
-    return known;
-  Operation *op = value.getDefiningOp();
-  if (!op || !op->getParentOfType<tile::KernelOp>())
-    return value;
-  if (op->getNumRegions() != 0 || !isPure(op))
-    return {};
-  for (Value operand : op->getOperands()) {
-    Value copy = computeFor(builder, operand, mapping);
-    if (!copy)
-      return {};
-    mapping.map(operand, copy);
-  }
-  builder.clone(*op, mapping);
-  return mapping.lookup(value);
-}
-
 class Order {
 public:
   Order(tile::KernelOp kernel, BlockArgument id)
-      : id(id), builder(OpBuilder::atBlockBegin(&kernel.getBody().front())),
+      : kernel(kernel), id(id),
+        builder(OpBuilder::atBlockBegin(&kernel.getBody().front())),
         loc(kernel.getLoc()), bound(kernel.getBounds().back()) {}
 
   /// From the last program on.
@@ -193,6 +101,7 @@ private:
     return arith::ConstantIndexOp::create(builder, loc, value);
   }
 
+  tile::KernelOp kernel;
   BlockArgument id;
   OpBuilder builder;
   Location loc;
@@ -204,7 +113,11 @@ Value Order::startWithLong(scf::ForOp loop) {
   Value last = arith::SubIOp::create(builder, loc, bound, one);
   IRMapping mapping;
   mapping.map(id, last);
-  Value start = computeFor(builder, loop.getLowerBound(), mapping);
+  Value start =
+      copySlice(builder, loop.getLowerBound(), mapping, [&](Value value) {
+        Operation *op = value.getDefiningOp();
+        return value != id && !(op && kernel->isProperAncestor(op));
+      });
   if (!start)
     return {};
   auto least = [&](Value x, Value y) -> Value {
@@ -214,7 +127,7 @@ Value Order::startWithLong(scf::ForOp loop) {
     return arith::MaxSIOp::create(builder, loc, x, y);
   };
   // The last program starts as many rows later as there are long ones.
-  Value rows = constant(getRowsOfProgram(id));
+  Value rows = constant(getRowsOfProgram(kernel));
   Value longs = least(
       arith::DivUIOp::create(builder, loc, most(start, zero), rows), bound);
   Value first = arith::SubIOp::create(builder, loc, bound, longs);
