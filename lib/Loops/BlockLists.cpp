@@ -16,6 +16,7 @@
 #include "BlockLists.h"
 #include "ExtentValues.h"
 #include "ListWriter.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -109,27 +110,51 @@ struct Step {
 /// How many blocks stand side by side: two rows of matrix instructions' tiles.
 constexpr int64_t kBlocksSideBySide = 32;
 
+/// What a step wrote, by these coordinates of the kernel and a number.
+struct Written {
+  Value tensor;
+  SmallVector<unsigned> coordinates;
+};
+
+/// Writes what a step found for the next one, in workspace of its own:
+/// `getLast` says how many numbers a row has of so many blocks.
+Written write(Step &step, StringRef name, const Written *before,
+              function_ref<AffineExpr(AffineExpr)> getLast, AffineExpr extent) {
+  // What one step's blocks depend on may be folded away in another's.
+  llvm::SetVector<unsigned> coordinates;
+  for (unsigned id : step.writer.getCoordinates())
+    coordinates.insert(id);
+  if (before)
+    coordinates.insert_range(before->coordinates);
+  Written result{{}, llvm::to_vector(coordinates)};
+  llvm::sort(result.coordinates);
+  SmallVector<AffineExpr> shape;
+  for (unsigned id : result.coordinates)
+    shape.push_back(getExtent(step.copy.kernel.getBounds()[id]));
+  shape.push_back(getLast(extent.ceilDiv(step.writer.getSize())));
+  result.tensor = makeListWorkspace(step.copy.kernel, name, shape);
+  step.writer.write(result.tensor, result.coordinates);
+  return result;
+}
+
 /// Writes the class of each block in one or two steps; `whole` is the step that
 /// does without others.
-Value writeClasses(scf::ForOp loop, ArrayRef<RowAxis> rows, const Twine &name,
-                   Step &whole, int64_t blocksAtOnce,
-                   ArrayRef<unsigned> coordinates, ArrayRef<AffineExpr> shape) {
+Written writeClasses(scf::ForOp loop, ArrayRef<RowAxis> rows, const Twine &name,
+                     Step &whole, int64_t blocksAtOnce, AffineExpr extent) {
+  auto one = [](AffineExpr blocks) { return blocks; };
   std::string classesName = (name + "_classes").str();
   Step classify(loop, rows, ListTask::Classify, classesName, kBlocksSideBySide);
   bool isTiled = succeeded(classify.writer.choose());
   Step &first = isTiled ? classify : whole;
   (isTiled ? whole : classify).copy.kernel.erase();
-  Value classes = makeListWorkspace(first.copy.kernel, classesName, shape);
-  first.writer.write(classes, coordinates);
+  Written classes = write(first, classesName, nullptr, one, extent);
   if (!isTiled || !classify.writer.leavesOpen())
     return classes;
   std::string askedName = (name + "_asked").str();
   Step ask(loop, rows, ListTask::Ask, askedName, blocksAtOnce);
-  Value asked = makeListWorkspace(ask.copy.kernel, askedName, shape);
-  ask.writer.readFrom(classes, coordinates);
+  ask.writer.readFrom(classes.tensor, classes.coordinates);
   (void)ask.writer.choose();
-  ask.writer.write(asked, coordinates);
-  return asked;
+  return write(ask, askedName, &classes, one, extent);
 }
 
 } // namespace
@@ -139,43 +164,34 @@ std::optional<BlockList> BlockList::create(scf::ForOp loop,
                                            int64_t blocksAtOnce) {
   auto kernel = loop->getParentOfType<tile::KernelOp>();
   AffineExpr extent = getExtent(loop.getUpperBound());
-  if (!extent || loop->getParentOp() != kernel)
+  bool isKnown = extent && llvm::all_of(kernel.getBounds(), [](Value bound) {
+                   return static_cast<bool>(getExtent(bound));
+                 });
+  if (!isKnown || loop->getParentOp() != kernel)
     return std::nullopt;
   std::string name = getFreeName(kernel->getParentOfType<tile::ProgramOp>());
   bool inSteps = blocksAtOnce != 0;
   Step whole(loop, rows, inSteps ? ListTask::Judge : ListTask::All,
              inSteps ? name + "_classes" : name, blocksAtOnce);
   (void)whole.writer.choose();
-  int64_t size = whole.writer.getSize();
-  SmallVector<unsigned> coordinates = whole.writer.getCoordinates();
-  SmallVector<AffineExpr> shape;
-  for (unsigned id : coordinates)
-    shape.push_back(getExtent(kernel.getBounds()[id]));
-  shape.push_back(extent.ceilDiv(size));
-  if (llvm::is_contained(shape, AffineExpr())) {
-    whole.copy.kernel.erase();
-    return std::nullopt;
-  }
-  Value classes;
-  if (inSteps)
-    classes =
-        writeClasses(loop, rows, name, whole, blocksAtOnce, coordinates, shape);
-  shape.back() = shape.back() * 2 + kListEnds;
   BlockList result;
-  if (inSteps) {
-    Step collect(loop, rows, ListTask::Collect, name, 0);
-    result.tensor = makeListWorkspace(collect.copy.kernel, name, shape);
-    collect.writer.readFrom(classes, coordinates);
-    (void)collect.writer.choose();
-    collect.writer.write(result.tensor, coordinates);
-  } else {
-    result.tensor = makeListWorkspace(whole.copy.kernel, name, shape);
-    whole.writer.write(result.tensor, coordinates);
-  }
-  for (unsigned id : coordinates)
-    result.row.push_back(kernel.getBody().getArgument(id));
   result.extent = loop.getUpperBound();
-  result.size = size;
+  result.size = whole.writer.getSize();
+  auto ofRow = [](AffineExpr blocks) { return blocks * 2 + kListEnds; };
+  Written list;
+  if (inSteps) {
+    Written classes =
+        writeClasses(loop, rows, name, whole, blocksAtOnce, extent);
+    Step collect(loop, rows, ListTask::Collect, name, 0);
+    collect.writer.readFrom(classes.tensor, classes.coordinates);
+    (void)collect.writer.choose();
+    list = write(collect, name, &classes, ofRow, extent);
+  } else {
+    list = write(whole, name, nullptr, ofRow, extent);
+  }
+  result.tensor = list.tensor;
+  for (unsigned id : list.coordinates)
+    result.row.push_back(kernel.getBody().getArgument(id));
   return result;
 }
 

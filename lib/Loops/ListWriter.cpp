@@ -334,6 +334,10 @@ SmallVector<unsigned> ListWriter::getCoordinates() {
         add(operand);
     });
   }
+  for (Entry &entry : entries) {
+    add(entry.value);
+    add(entry.place);
+  }
   for (size_t i = 0; i < values.size(); ++i)
     if (Operation *op = values[i].getDefiningOp();
         op && kernel->isProperAncestor(op))
