@@ -16,7 +16,7 @@
 //
 // Where that leaves it open (what two conditions together exclude, a remainder
 // that wraps), the elements are asked, one by one: some, evenly spaced, which
-// mostly settle it, or those of the first and last row; then all.
+// mostly settle it, those of the first row, and the last; then all.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ATTENTILE_LOOPS_BLOCKTRUTH_H

@@ -115,14 +115,15 @@ void ListWriter::addSamples(BlockTruth &truth, Judgement &judgement) {
   judgement.settled = isSettled(needs, isFull);
 }
 
-/// By the first and the last row: whether one needs an element, and has one
+/// By the elements of a row or two: whether one needs an element, and has one
 /// that is hidden.
 ListWriter::Choice ListWriter::judgeByRows(BlockTruth &truth,
-                                           const Judgement &judgement) {
+                                           const Judgement &judgement,
+                                           ArrayRef<Part> asked) {
   Truth isFull = judgement.full;
   Value some = judgement.needed.sure;
   Value known = index.logicalOr(isFull.sure, index.logicalNot(isFull.can));
-  for (Part row : {Part::FirstRow, Part::LastRow}) {
+  for (Part row : asked) {
     std::optional<Truth> needs = truth.getOf(row, needed), sees;
     if (full)
       sees = truth.getOf(row, full);
@@ -151,7 +152,9 @@ ListWriter::Choice ListWriter::judgeWholly(IntervalSets &shared, Value block) {
   Choice choice = branch(
       judgement.settled,
       [&] { return Choice{judgement.needed.can, judgement.full.sure}; },
-      [&] { return judgeByRows(truth, judgement); });
+      [&] {
+        return judgeByRows(truth, judgement, {Part::FirstRow, Part::LastRow});
+      });
   choice.full = isWhollyFull(choice, block);
   return choice;
 }
@@ -181,13 +184,13 @@ Value ListWriter::ask(Value block) {
       index.isLessOrEqual(index.constant(kOpen), number),
       [&] {
         // Few blocks are open, behind samples: what they share is theirs to
-        // compute, and rows would settle few more.
+        // compute, and a second row would settle few more.
         OpBuilder before(index.constant(0).getDefiningOp());
         IndexBuilder outer(before, loop.getLoc());
         IntervalSets shared(outer, loop, rows);
         BlockTruth truth(index, shared, loop, rows, index.multiply(block, size),
                          size);
-        Choice found = judgeByElements(truth, judge(truth).full);
+        Choice found = judgeByRows(truth, judge(truth), Part::FirstRow);
         found.full = isWhollyFull(found, block);
         return found;
       },

@@ -71,7 +71,8 @@ private:
   Judgement judge(BlockTruth &truth);
   mlir::Value isSettled(Truth needs, Truth isFull);
   void addSamples(BlockTruth &truth, Judgement &judgement);
-  Choice judgeByRows(BlockTruth &truth, const Judgement &judgement);
+  Choice judgeByRows(BlockTruth &truth, const Judgement &judgement,
+                     llvm::ArrayRef<BlockTruth::Part> asked);
   Choice judgeByElements(BlockTruth &truth, Truth isFull);
   Choice branch(mlir::Value condition, llvm::function_ref<Choice()> yes,
                 llvm::function_ref<Choice()> no);

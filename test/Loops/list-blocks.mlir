@@ -79,6 +79,7 @@
 // PARTS-NEXT: tile.load %blocks_classes[%b, %i, %[[BLOCK]]]
 // PARTS: arith.cmpi sge, %{{.*}}, %c3
 // PARTS: scf.if
+// PARTS: tile.reduce any %{{.*}} over ["n"]
 // PARTS-NOT: tile.reduce any %{{.*}} over ["n"]
 // PARTS: tile.reduce any %{{.*}} over ["m", "n"]
 // PARTS: tile.store %{{.*}}, %blocks_asked[%b, %i, %[[BLOCK]]]
