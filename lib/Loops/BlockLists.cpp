@@ -16,7 +16,6 @@
 #include "BlockLists.h"
 #include "ExtentValues.h"
 #include "ListWriter.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -121,13 +120,12 @@ struct Written {
 Written write(Step &step, StringRef name, const Written *before,
               function_ref<AffineExpr(AffineExpr)> getLast, AffineExpr extent) {
   // What one step's blocks depend on may be folded away in another's.
-  llvm::SetVector<unsigned> coordinates;
-  for (unsigned id : step.writer.getCoordinates())
-    coordinates.insert(id);
+  Written result{{}, step.writer.getCoordinates()};
   if (before)
-    coordinates.insert_range(before->coordinates);
-  Written result{{}, llvm::to_vector(coordinates)};
+    llvm::append_range(result.coordinates, before->coordinates);
   llvm::sort(result.coordinates);
+  result.coordinates.erase(llvm::unique(result.coordinates),
+                           result.coordinates.end());
   SmallVector<AffineExpr> shape;
   for (unsigned id : result.coordinates)
     shape.push_back(getExtent(step.copy.kernel.getBounds()[id]));
@@ -137,18 +135,21 @@ Written write(Step &step, StringRef name, const Written *before,
   return result;
 }
 
-/// Writes the class of each block in one or two steps; `whole` is the step that
-/// does without others.
+/// Writes the class of each block in one or two steps: many side by side, of
+/// which some may be left to be asked, or one after the other.
 Written writeClasses(scf::ForOp loop, ArrayRef<RowAxis> rows, const Twine &name,
-                     Step &whole, int64_t blocksAtOnce, AffineExpr extent) {
+                     int64_t blocksAtOnce, AffineExpr extent) {
   auto one = [](AffineExpr blocks) { return blocks; };
   std::string classesName = (name + "_classes").str();
   Step classify(loop, rows, ListTask::Classify, classesName, kBlocksSideBySide);
-  bool isTiled = succeeded(classify.writer.choose());
-  Step &first = isTiled ? classify : whole;
-  (isTiled ? whole : classify).copy.kernel.erase();
-  Written classes = write(first, classesName, nullptr, one, extent);
-  if (!isTiled || !classify.writer.leavesOpen())
+  if (failed(classify.writer.choose())) {
+    classify.copy.kernel.erase();
+    Step judge(loop, rows, ListTask::Judge, classesName, blocksAtOnce);
+    (void)judge.writer.choose();
+    return write(judge, classesName, nullptr, one, extent);
+  }
+  Written classes = write(classify, classesName, nullptr, one, extent);
+  if (!classify.writer.leavesOpen())
     return classes;
   std::string askedName = (name + "_asked").str();
   Step ask(loop, rows, ListTask::Ask, askedName, blocksAtOnce);
@@ -170,25 +171,20 @@ std::optional<BlockList> BlockList::create(scf::ForOp loop,
   if (!isKnown || loop->getParentOp() != kernel)
     return std::nullopt;
   std::string name = getFreeName(kernel->getParentOfType<tile::ProgramOp>());
-  bool inSteps = blocksAtOnce != 0;
-  Step whole(loop, rows, inSteps ? ListTask::Judge : ListTask::All,
-             inSteps ? name + "_classes" : name, blocksAtOnce);
-  (void)whole.writer.choose();
+  // One step on a CPU; more where programs wait for each block they judge.
+  std::optional<Written> classes;
+  if (blocksAtOnce != 0)
+    classes = writeClasses(loop, rows, name, blocksAtOnce, extent);
+  Step last(loop, rows, classes ? ListTask::Collect : ListTask::All, name, 0);
+  if (classes)
+    last.writer.readFrom(classes->tensor, classes->coordinates);
+  (void)last.writer.choose();
+  auto ofRow = [](AffineExpr blocks) { return blocks * 2 + kListEnds; };
+  Written list =
+      write(last, name, classes ? &*classes : nullptr, ofRow, extent);
   BlockList result;
   result.extent = loop.getUpperBound();
-  result.size = whole.writer.getSize();
-  auto ofRow = [](AffineExpr blocks) { return blocks * 2 + kListEnds; };
-  Written list;
-  if (inSteps) {
-    Written classes =
-        writeClasses(loop, rows, name, whole, blocksAtOnce, extent);
-    Step collect(loop, rows, ListTask::Collect, name, 0);
-    collect.writer.readFrom(classes.tensor, classes.coordinates);
-    (void)collect.writer.choose();
-    list = write(collect, name, &classes, ofRow, extent);
-  } else {
-    list = write(whole, name, nullptr, ofRow, extent);
-  }
+  result.size = last.writer.getSize();
   result.tensor = list.tensor;
   for (unsigned id : list.coordinates)
     result.row.push_back(kernel.getBody().getArgument(id));
