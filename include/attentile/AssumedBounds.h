@@ -19,6 +19,10 @@ struct AssumedBounds {
 };
 AssumedBounds getAssumedBounds(mlir::Value value);
 
+/// Whether an integer is known to be above 0: a constant, an argument of which
+/// attn.assume says it, or the least or largest of such.
+bool isPositiveInteger(mlir::Value value);
+
 } // namespace attentile
 
 #endif

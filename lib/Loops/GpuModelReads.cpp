@@ -164,8 +164,7 @@ void GpuModel::addOperand(Operation &op) {
     return;
   int64_t registers = llvm::divideCeil(bytesOf(op.getResult(0).getType()), 4);
   // By what is known to be positive, in 32 bits (warp-narrow-indices).
-  bool isNarrow =
-      isQuotient && getAssumedBounds(op.getOperand(1)).least.value_or(0) > 0;
+  bool isNarrow = isQuotient && isPositiveInteger(op.getOperand(1));
   if (isNarrow)
     registers = 1;
   quotients += isQuotient && !isNarrow;

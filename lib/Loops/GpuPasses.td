@@ -93,7 +93,8 @@ def TileMarkHidden : Pass<"tile-mark-hidden"> {
     leave the block out (warp-skip-hidden). The condition is the one by which
     tile-skip-masked-blocks leaves blocks out, asked of the rows that decide
     together, where the block's ends and the rows' least and largest values
-    answer it.
+    answer it. What is loaded for columns, such as documents, is compared with
+    both, column by column, in partial blocks.
 
     Before:
 
@@ -124,6 +125,10 @@ def TileVoteMasks : Pass<"tile-vote-masks"> {
     blocks take, each comparison of the loop's index with a limit becomes a
     select behind a branch of its own, on a vote of the rows that decide
     together: whether the whole block lies on the visible side of their limits.
+    The same goes for other comparisons of what rows and columns have. One of
+    remainders, such as columns of pixels, |m mod w - n mod w| <= r, has another
+    branch: where the rows of a group lie in one row of pixels, and the block
+    too, it is one of m - n and scalars, for each diagonal one.
 
     Before:
 

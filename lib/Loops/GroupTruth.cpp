@@ -51,10 +51,7 @@ Value GroupTruth::beforeLoop(Value value) {
 /// interval which no multiple cuts, else all that there are.
 std::optional<GroupTruth::Range> GroupTruth::getDivided(Operation *op) {
   Value divisor = stripBroadcast(op->getOperand(1));
-  auto known = getIntegerConstant(divisor);
-  bool isPositive = known ? known->isStrictlyPositive()
-                          : getAssumedBounds(divisor).least.value_or(0) > 0;
-  if (!isPositive || tile::isTile(divisor.getType()))
+  if (!isPositiveInteger(divisor) || tile::isTile(divisor.getType()))
     return std::nullopt;
   std::optional<Range> x = getRange(op->getOperand(0));
   Value by = atBlock(divisor);
@@ -151,6 +148,62 @@ std::optional<GroupTruth::Range> GroupTruth::getRange(Value value) {
                                                    : getRows(value);
 }
 
+//===----------------------------------------------------------------------===//
+// Comparisons
+//===----------------------------------------------------------------------===//
+
+/// y p' x, of x p y.
+static P swapSides(P predicate) {
+  switch (predicate) {
+  case P::slt:
+    return P::sgt;
+  case P::sle:
+    return P::sge;
+  case P::sgt:
+    return P::slt;
+  case P::sge:
+    return P::sle;
+  default:
+    return predicate;
+  }
+}
+
+/// What is loaded for columns has no range that scalars tell: each column's
+/// value is compared with the ends of the rows' range.
+Value GroupTruth::getSureOfEach(P predicate, Value columns, Range rows) {
+  columns = stripBroadcast(columns);
+  auto type = dyn_cast<RankedTensorType>(columns.getType());
+  auto axis = loop->getAttrOfType<StringAttr>("tile.axis");
+  if (!type || type.getRank() != 1 || !type.getElementType().isIndex() ||
+      !axis || !tile::getAxisPosition(type, axis))
+    return {};
+  columns = atBlock(columns);
+  if (!columns)
+    return {};
+  auto is = [&](P predicate, Value end) -> Value {
+    return arith::CmpIOp::create(
+        inside, loc, predicate, columns,
+        tile::BroadcastOp::create(inside, loc, type, end));
+  };
+  Value sure;
+  switch (predicate) {
+  case P::eq:
+    sure = emit<arith::AndIOp>(is(P::eq, rows.lo), is(P::eq, rows.hi));
+    break;
+  case P::ne:
+    sure = emit<arith::OrIOp>(is(P::slt, rows.lo), is(P::sgt, rows.hi));
+    break;
+  case P::sgt:
+  case P::sge:
+    sure = is(predicate, rows.hi);
+    break;
+  default:
+    sure = is(predicate, rows.lo);
+    break;
+  }
+  return tile::VoteOp::create(inside, loc, sure);
+}
+
 Value GroupTruth::getSure(arith::CmpIOp compare, bool negated) {
   P predicate = compare.getPredicate();
   if (predicate >= P::ult)
@@ -158,8 +211,12 @@ Value GroupTruth::getSure(arith::CmpIOp compare, bool negated) {
   if (negated)
     predicate = arith::invertPredicate(predicate);
   std::optional<Range> a = getRange(compare.getLhs());
-  std::optional<Range> b = a ? getRange(compare.getRhs()) : std::nullopt;
-  if (!a || !b)
+  std::optional<Range> b = getRange(compare.getRhs());
+  if (a && !b)
+    return getSureOfEach(swapSides(predicate), compare.getRhs(), *a);
+  if (b && !a)
+    return getSureOfEach(predicate, compare.getLhs(), *b);
+  if (!a)
     return {};
   auto is = [&](P predicate, Value x, Value y) -> Value {
     return arith::CmpIOp::create(inside, loc, predicate, x, y);

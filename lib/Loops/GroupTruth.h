@@ -14,7 +14,13 @@
 //                             largest m / w - n0 / w and
 //                             (n0 + 63) / w - least m / w
 //
-// Both are scalars of a warp: a few instructions for a block of pairs.
+// Both are scalars of a warp: a few instructions for a block of pairs. What is
+// loaded for columns is compared with a group's least and largest value column
+// by column, and the group's threads vote:
+//
+//   doc[m] == doc[n]          surely not, where each doc[n] is below the least
+//                             doc[m] or above the largest
+//
 //
 //===----------------------------------------------------------------------===//
 #ifndef ATTENTILE_LOOPS_GROUPTRUTH_H
@@ -34,8 +40,8 @@ public:
       : loop(loop), before(loop), inside(inside), loc(loop.getLoc()) {}
 
   /// Whether a comparison surely holds, or with `negated` fails, for all of a
-  /// group's rows and the block's columns, an i1; null where that cannot be
-  /// told from scalars.
+  /// group's rows and the block's columns, an i1; null where neither scalars
+  /// nor what is loaded for columns tell.
   mlir::Value getSure(mlir::arith::CmpIOp compare, bool negated);
 
 private:
@@ -48,6 +54,8 @@ private:
   std::optional<Range> getDivided(mlir::Operation *op);
   std::optional<Range> getRows(mlir::Value value);
   std::optional<Range> combine(mlir::Operation *op);
+  mlir::Value getSureOfEach(mlir::arith::CmpIPredicate predicate,
+                            mlir::Value columns, Range rows);
   mlir::Value atBlock(mlir::Value value);
   mlir::Value beforeLoop(mlir::Value value);
   mlir::Value constant(int64_t value);

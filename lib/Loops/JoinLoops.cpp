@@ -208,6 +208,8 @@ public:
 private:
   void emitCondition();
   void emitBody();
+  void joinHidden(tile::HiddenOp hidden);
+  bool loadsForIt(Value value);
   void meet(Value value);
   bool isCarried(Value value);
   Value makePartial(OpBuilder &b, Value value, IRMapping &sides);
@@ -309,16 +311,42 @@ void Joiner::meet(Value value) {
   ofPartial.map(value, branch.getResult(0));
 }
 
+/// Of full blocks it does not hold: nothing is loaded for them to tell.
+void Joiner::joinHidden(tile::HiddenOp hidden) {
+  Value condition = hidden.getCondition();
+  Location loc = hidden.getLoc();
+  IRMapping sides;
+  if (!match.differs(condition) || !loadsForIt(condition)) {
+    tile::HiddenOp::create(builder, loc,
+                           makePartial(builder, condition, sides));
+    return;
+  }
+  auto branch = scf::IfOp::create(builder, loc, condition.getType(), isFull,
+                                  /*addThenBlock=*/true, /*addElseBlock=*/true);
+  OpBuilder b = OpBuilder::atBlockEnd(branch.thenBlock());
+  scf::YieldOp::create(b, loc,
+                       Value(arith::ConstantIntOp::create(b, loc, 0, 1)));
+  b.setInsertionPointToEnd(branch.elseBlock());
+  scf::YieldOp::create(b, loc, makePartial(b, condition, sides));
+  tile::HiddenOp::create(builder, loc, branch.getResult(0));
+}
+
+/// Whether something is loaded for a value of the partial body alone.
+bool Joiner::loadsForIt(Value value) {
+  Operation *op = value.getDefiningOp();
+  return match.differs(value) && (isa<tile::LoadOp>(op) ||
+                                  llvm::any_of(op->getOperands(), [&](Value x) {
+                                    return loadsForIt(x);
+                                  }));
+}
+
 void Joiner::emitBody() {
   for (Operation &op : chain.partial.getBody()->without_terminator()) {
     if (llvm::any_of(op.getResults(),
                      [&](Value x) { return match.differs(x); }))
       continue;
-    if (isa<tile::HiddenOp>(op)) { // of full blocks it does not hold
-      IRMapping sides;
-      sides.map(op.getOperand(0),
-                makePartial(builder, op.getOperand(0), sides));
-      builder.clone(op, sides);
+    if (auto hidden = dyn_cast<tile::HiddenOp>(op)) {
+      joinHidden(hidden);
       continue;
     }
     for (Value operand : op.getOperands())

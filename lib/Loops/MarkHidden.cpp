@@ -7,10 +7,10 @@
 //
 // Does: says for which groups of rows an iteration over a partial block changes
 // nothing (tile.hidden): VisibilityAnalysis has the formula, GroupTruth asks it
-// of a group's rows and a block's ends. Expects: loops with `tile.blocks`,
-// before exponentials are folded and steps guarded. Leaves: the same values.
-// Does not handle: conditions that no interval of a group decides, such as
-// equal documents, and loops that store.
+// of a group's rows and a block's ends, or of what each column loads. Expects:
+// loops with `tile.blocks`, before exponentials are folded and steps guarded.
+// Leaves: the same values. Does not handle: conditions that neither tells, such
+// as a table's of pairs, and loops that store.
 //
 //===----------------------------------------------------------------------===//
 

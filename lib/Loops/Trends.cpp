@@ -9,23 +9,10 @@
 #include "Attn/Attn.h"
 #include "attentile/AssumedBounds.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
 namespace attentile {
-
-static bool isPositive(Value value) {
-  APInt number;
-  if (matchPattern(value, m_ConstantInt(&number)))
-    return number.isStrictlyPositive();
-  Operation *op = value.getDefiningOp();
-  if (isa_and_nonnull<arith::MaxSIOp>(op))
-    return isPositive(op->getOperand(0)) || isPositive(op->getOperand(1));
-  if (isa_and_nonnull<arith::MinSIOp>(op))
-    return isPositive(op->getOperand(0)) && isPositive(op->getOperand(1));
-  return getAssumedBounds(value).least.value_or(0) > 0;
-}
 
 Trend Trends::of(Value value) {
   if (auto found = known.find(value); found != known.end())
@@ -59,7 +46,7 @@ Trend Trends::find(Operation *op) {
   // Times or by what is positive and the same for all programs.
   if (isa<arith::MulIOp, arith::DivUIOp, arith::DivSIOp, arith::CeilDivSIOp,
           attn::FloorDivOp>(op) &&
-      operands[1] == Trend::Constant && isPositive(op->getOperand(1)))
+      operands[1] == Trend::Constant && isPositiveInteger(op->getOperand(1)))
     return operands[0];
   return Trend::Unknown;
 }

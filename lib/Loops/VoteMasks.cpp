@@ -10,13 +10,16 @@
 // for all rows that decide together: of a window's blocks those at its start
 // evaluate one bound, those at its end the other, and no warp evaluates one
 // that does not cut its rows; likewise other comparisons of what rows and
-// columns have (GroupTruth). Expects: tile loops in which masks are behind a
+// columns have (GroupTruth). Where a comparison is of remainders that nothing
+// cuts for the deciding rows and the block, it is one of differences
+// (StraightRemainders). Expects: tile loops in which masks are behind a
 // branch. Leaves: the same values. Does not handle: conditions that can only be
 // asked pair by pair; they stay one select.
 //
 //===----------------------------------------------------------------------===//
 
 #include "GroupTruth.h"
+#include "StraightRemainders.h"
 #include "VisibilityFormula.h"
 #include "attentile/Loops/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -109,16 +112,21 @@ Value emitVote(OpBuilder &b, MaskCondition part, scf::ForOp loop) {
   return GroupTruth(loop, b).getSure(compare, !part.visible);
 }
 
-/// The comparison again, where the branch needs it, with what is made of pairs.
-Value cloneBound(OpBuilder &b, Value value) {
+/// The comparison again, where the branch needs it, with what is made of pairs
+/// and what partial blocks alone load or divide.
+Value cloneBound(OpBuilder &b, Value value, scf::ForOp loop) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   Operation *op = value.getDefiningOp();
-  if (!op || !type ||
-      (type.getRank() < 2 && !isa<arith::CmpIOp, tile::BroadcastOp>(op)))
+  if (!op || !type)
+    return value;
+  bool isOfBranch = loop->isProperAncestor(op) && op->getParentOp() != loop;
+  if (type.getRank() < 2 && !isa<arith::CmpIOp, tile::BroadcastOp>(op) &&
+      !(isOfBranch && isa<tile::LoadOp, arith::IndexCastOp, attn::FloorDivOp,
+                          attn::FloorModOp>(op)))
     return value;
   IRMapping mapping;
   for (Value operand : op->getOperands())
-    mapping.map(operand, cloneBound(b, operand));
+    mapping.map(operand, cloneBound(b, operand, loop));
   return b.clone(*op, mapping)->getResult(0);
 }
 
@@ -133,6 +141,23 @@ void split(arith::SelectOp select, ArrayRef<MaskCondition> parts,
     return part.visible
                ? arith::SelectOp::create(b, loc, part.value, value, hidden)
                : arith::SelectOp::create(b, loc, part.value, hidden, value);
+  };
+  // The elements of which a part does not say that they are visible.
+  auto hide = [&](OpBuilder &b, MaskCondition part, Value value) -> Value {
+    StraightRemainders remainders(loop, b);
+    Value uncut = remainders.getUncut(part.value);
+    if (!uncut)
+      return apply(b, {cloneBound(b, part.value, loop), part.visible}, value);
+    auto branch =
+        scf::IfOp::create(b, loc, value.getType(), uncut,
+                          /*addThenBlock=*/true, /*addElseBlock=*/true);
+    OpBuilder in = OpBuilder::atBlockEnd(branch.thenBlock());
+    Value straight = remainders.emitStraight(in, part.value);
+    scf::YieldOp::create(in, loc, apply(in, {straight, part.visible}, value));
+    in.setInsertionPointToEnd(branch.elseBlock());
+    Value general = cloneBound(in, part.value, loop);
+    scf::YieldOp::create(in, loc, apply(in, {general, part.visible}, value));
+    return branch.getResult(0);
   };
   Value rest[2]; // what must fail, what must hold
   SmallVector<std::pair<MaskCondition, Value>> votes;
@@ -161,8 +186,7 @@ void split(arith::SelectOp select, ArrayRef<MaskCondition> parts,
     OpBuilder in = OpBuilder::atBlockEnd(branch.thenBlock());
     scf::YieldOp::create(in, loc, visible);
     in.setInsertionPointToEnd(branch.elseBlock());
-    MaskCondition inside{cloneBound(in, part.value), part.visible};
-    scf::YieldOp::create(in, loc, apply(in, inside, visible));
+    scf::YieldOp::create(in, loc, hide(in, part, visible));
     visible = branch.getResult(0);
   }
   select.replaceAllUsesWith(visible);

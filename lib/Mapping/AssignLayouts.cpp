@@ -62,6 +62,7 @@ private:
   LogicalResult assignIf(scf::IfOp branch);
   LogicalResult assignElementwise(Operation *op);
   void assignLoad(tile::LoadOp load);
+  void assignVote(tile::VoteOp vote);
   void unpackBytes(tile::LoadOp load);
   void gatherPackets(tile::StoreOp store);
   LogicalResult assignDot(tile::DotOp dot);
@@ -222,7 +223,7 @@ LogicalResult Assignment::assign(Operation *op) {
     reduce.getResult().setType(
         tile::dropAxes(reduce.getOperand().getType(), over));
   } else if (auto vote = dyn_cast<tile::VoteOp>(op)) {
-    vote.getOperandMutable().assign(inNatural(vote.getOperand()));
+    assignVote(vote);
   } else if (auto reduce = dyn_cast<tile::ReduceGroupOp>(op)) {
     reduce.getOperandMutable().assign(inNatural(reduce.getOperand()));
   } else if (isa<tile::IndexOp, tile::BroadcastOp>(op)) {
@@ -320,6 +321,18 @@ void Assignment::gatherPackets(tile::StoreOp store) {
       builder, store.getLoc(),
       tile::withLayout(cast<RankedTensorType>(value.getType()), packets),
       value));
+}
+
+/// Of columns that every warp looks at, each lane loads and compares a part.
+void Assignment::assignVote(tile::VoteOp vote) {
+  Value operand = vote.getOperand();
+  auto type = dyn_cast<RankedTensorType>(operand.getType());
+  bool isOfColumns = type && type.getRank() == 1 &&
+                     !tile::getAxisPosition(type, warps.getRows());
+  vote.getOperandMutable().assign(
+      isOfColumns && isCheap(operand)
+          ? inLayout(operand, NaturalLayouts::lanes(type))
+          : inNatural(operand));
 }
 
 /// Bytes are copied as they are; then every thread takes its part, eight at a

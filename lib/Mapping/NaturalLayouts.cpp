@@ -125,6 +125,14 @@ tile::FragmentAttr NaturalLayouts::pieces(RankedTensorType type,
                                  tile::Layout({row, column}));
 }
 
+tile::FragmentAttr NaturalLayouts::lanes(RankedTensorType type) {
+  int64_t size = type.getDimSize(0);
+  int64_t across = std::gcd(size, tile::Layout::kLanes);
+  tile::Layout::Digits digits = {{across, tile::Unit::Lane, 1},
+                                 {size / across, tile::Unit::Register, 1}};
+  return tile::FragmentAttr::get(type.getContext(), tile::Layout({digits}));
+}
+
 tile::SharedAttr NaturalLayouts::shared(RankedTensorType type) {
   return tile::SharedAttr::get(
       type.getContext(),

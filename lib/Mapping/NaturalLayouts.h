@@ -44,6 +44,10 @@ public:
   /// which no rows are left hold copies.
   static tile::FragmentAttr pieces(mlir::RankedTensorType type, int64_t warps);
 
+  /// What all of a warp's lanes look at together, an element of each in turn;
+  /// other warps hold copies.
+  static tile::FragmentAttr lanes(mlir::RankedTensorType type);
+
 private:
   int64_t warpsOf(mlir::StringAttr column) const;
 

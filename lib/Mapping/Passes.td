@@ -235,17 +235,18 @@ def WarpBranchTanh : Pass<"warp-branch-tanh"> {
   let summary = "tanh of small operands by a short polynomial";
   let description = [{
     An accurate tanh takes an exponential and a division. A soft cap's operands
-    are mostly small: where all that a warp has of 32 registers are below 0.25
-    (to 0.35), a polynomial of five operations takes its place, a factor or a
-    divisor that is the same everywhere in its coefficients. What tells is the
-    largest exponent of y * y + c, c a power of two.
+    are mostly small: where all that a warp has of 32 registers are below 0.35, a
+    polynomial of five operations takes its place, a factor or a divisor that is
+    the same everywhere in its coefficients. What tells are the signs of
+    y * y - c. Of 64 registers and more a polynomial of four comes first, for
+    operands below 0.189, computed while the vote is on its way.
 
     ```mlir
     %q = arith.divf %y, %caps : vector<32xf32>           // %caps: one value
     %t = math.tanh %q : vector<32xf32>
     // becomes
-    %w = math.fma %y, %y, %c : vector<32xf32>
-    %small = ...                                         // the bits of all %w, or'ed, are below those of 2 * %c
+    %w = math.fma %y, %y, %c : vector<32xf32>            // %c below 0
+    %small = ...                                         // the bits of all %w, and'ed, have a sign
     %all = warp.vote_all %small
     %t = scf.if %all -> (vector<32xf32>) {
       ...                                                // y * Q(w)

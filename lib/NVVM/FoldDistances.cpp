@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Does: compares x - y + r, which is from 0 to 2 r, without a sign: for each
-//   score a difference and a comparison, as x + r is the row's.
+//   score a difference and a comparison, as x + r is the row's; or x + r + c,
+//   where x is the tile's and a constant that of a diagonal.
 // Expects: registers, no fragments; indices narrowed to 32 bits.
 // Leaves: |x - y| whose distance is used otherwise.
 // Does not handle: indices of 64 bits, for which the sums may overflow.
@@ -25,6 +26,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Dominance.h"
+#include "mlir/IR/Matchers.h"
 
 namespace attentile {
 #define GEN_PASS_DEF_WARPFOLDDISTANCES
@@ -94,40 +96,57 @@ Value Folder::getCentre(Value value, Value offset, bool isAdded) {
                       : arith::SubIOp::create(b, loc, value, offset);
 }
 
+/// Whether a sum does not wrap.
+static bool isExact(Operation *op) {
+  auto flags = cast<arith::ArithIntegerOverflowFlagsInterface>(op);
+  return bitEnumContainsAll(flags.getOverflowAttr().getValue(),
+                            arith::IntegerOverflowFlags::nsw);
+}
+
 void Folder::fold(arith::CmpIOp compare) {
   auto distance = compare.getLhs().getDefiningOp<math::AbsIOp>();
-  auto difference = distance
-                        ? distance.getOperand().getDefiningOp<arith::SubIOp>()
-                        : arith::SubIOp();
   P predicate = compare.getPredicate();
   bool isBelow = predicate == P::sle || predicate == P::slt;
   bool isAbove = predicate == P::sgt || predicate == P::sge;
-  if (!difference || !distance.getType().isInteger(32) ||
-      (!isBelow && !isAbove) ||
-      !bitEnumContainsAll(difference.getOverflowFlags(),
-                          arith::IntegerOverflowFlags::nsw))
+  if (!distance || !distance.getType().isInteger(32) || (!isBelow && !isAbove))
     return;
   auto loop = compare->getParentOfType<scf::ForOp>();
   auto isOutside = [&](Value value) {
     return !loop || loop.isDefinedOutsideOfLoop(value);
   };
-  Value x = difference.getLhs(), y = difference.getRhs(), r = compare.getRhs();
-  bool ofX = isOutside(x);
-  if (!isOutside(r) || (!ofX && !isOutside(y)))
+  Value x = distance.getOperand(), y, r = compare.getRhs();
+  if (!isOutside(r))
     return;
+  Operation *op = x.getDefiningOp();
+  bool isExactOp =
+      isa_and_nonnull<arith::SubIOp, arith::AddIOp>(op) && isExact(op);
+  bool isDifference =
+      isExactOp && isa<arith::SubIOp>(op) &&
+      (isOutside(op->getOperand(0)) || isOutside(op->getOperand(1)));
+  bool isShifted = isExactOp && isa<arith::AddIOp>(op) &&
+                   matchPattern(op->getOperand(1), m_Constant());
+  if (isDifference || isShifted) {
+    x = op->getOperand(0);
+    y = op->getOperand(1);
+  }
+  bool ofX = !isDifference || isOutside(x);
   Radius radius = getRadius(r, predicate == P::sle || predicate == P::sgt);
   (ofX ? x : y) = getCentre(ofX ? x : y, radius.offset, ofX);
   OpBuilder b(compare);
-  Value place = arith::SubIOp::create(b, compare.getLoc(), x, y);
-  compare.replaceAllUsesWith(arith::CmpIOp::create(b, compare.getLoc(),
+  Location loc = compare.getLoc();
+  Value place = x;
+  if (y)
+    place = isDifference ? arith::SubIOp::create(b, loc, x, y).getResult()
+                         : arith::AddIOp::create(b, loc, x, y);
+  compare.replaceAllUsesWith(arith::CmpIOp::create(b, loc,
                                                    isBelow ? P::ult : P::uge,
                                                    place, radius.end)
                                  .getResult());
   compare.erase();
   if (distance.use_empty())
     distance.erase();
-  if (difference.use_empty())
-    difference.erase();
+  if (op && isOpTriviallyDead(op))
+    op->erase();
 }
 
 struct WarpFoldDistances : impl::WarpFoldDistancesBase<WarpFoldDistances> {

@@ -90,7 +90,8 @@ def WarpShareOffsets : Pass<"warp-share-offsets", "::mlir::ModuleOp"> {
   let description = [{
     Each element of a fragment computes its own n - m, though all differ by
     constants, and those on one diagonal not even by that. Sums that a score
-    converts or clamps become a base, the same for all elements, and a constant;
+    converts or clamps, or whose absolute value a mask asks for, become a base,
+    the same for all elements, and a constant;
     a conversion is that of the base and an addition.
 
     ```mlir
@@ -251,12 +252,33 @@ def WarpStepQuotients : Pass<"warp-step-quotients", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def WarpShareReciprocals : Pass<"warp-share-reciprocals", "::mlir::ModuleOp"> {
+  let summary = "a loop's divisor is inverted before it";
+  let description = [{
+    Of a neighbourhood each block of keys is divided by the image's width, to
+    tell what its rows and columns of pixels are. A division takes some twenty
+    instructions, most of them for the divisor's reciprocal, which is the same in
+    each iteration: it is found once.
+
+    ```mlir
+    %q = arith.divui %x, %w : i32                   // %w outside of the loop
+    // becomes
+    %z = ...                                        // 2^32 / %w, once
+    %low, %q0 = arith.mului_extended %x, %z : i32
+    %r0 = %x - %q0 * %w
+    ...                                             // one more, if %r0 is not below %w
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def WarpFoldDistances : Pass<"warp-fold-distances", "::mlir::ModuleOp"> {
   let summary = "|x - y| <= r as one comparison";
   let description = [{
     Of a neighbourhood each score takes a difference, its absolute value and a
     comparison. x - y + r is from 0 to 2 r where |x - y| is at most r, so that one
-    comparison without a sign does, and x + r is the row's.
+    comparison without a sign does, and x + r is the row's. Of a base and a
+    constant, a diagonal's, the base and r are added once a block.
 
     ```mlir
     %d = arith.subi %x, %y overflow<nsw> : i32      // %x outside of the loop

@@ -42,6 +42,7 @@ void buildRegisterPipeline(OpPassManager &manager) {
 void buildNVVMPipeline(OpPassManager &manager) {
   buildRegisterPipeline(manager);
   manager.addPass(createWarpMaskPairs());
+  manager.addPass(createWarpShareReciprocals());
   manager.addPass(createWarpToNVVM());
   manager.addPass(createNVVMEnterLoops());
   manager.addPass(createAttnExpandRandom());

@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Does: writes the sums that scores convert to floats or clamp as a base and a
-//   constant. The elements of a fragment share the base, those on a diagonal
-//   the constant of n - m too, and a float index is the base's plus a constant.
+// Does: writes the sums that scores convert to floats or clamp, or distances
+//   that masks compare, as a base and a constant. The elements of a fragment
+//   share the base, those on a diagonal the constant of n - m too, and a float
+//   index is the base's plus a constant.
 // Expects: registers, no fragments.
 // Leaves: equal sums as equal operations, for cse to merge.
 // Does not handle: sums that are addresses or bounds only.
@@ -16,6 +17,8 @@
 
 #include "IndexSums.h"
 #include "attentile/NVVM/Passes.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace attentile {
 #define GEN_PASS_DEF_WARPSHAREOFFSETS
@@ -37,6 +40,7 @@ public:
 private:
   void shareConversion(arith::SIToFPOp op);
   void shareClamp(Operation *op);
+  SmallVector<Operation *> findDistances();
 
   warp::KernelOp kernel;
   IndexSums sums;
@@ -83,7 +87,7 @@ void Sharer::shareConversion(arith::SIToFPOp op) {
   op->erase();
 }
 
-/// Sums that are the operands of a minimum or maximum.
+/// Sums that are the operands of a minimum, a maximum or an absolute value.
 void Sharer::shareClamp(Operation *op) {
   for (OpOperand &operand : op->getOpOperands()) {
     Value value = operand.get();
@@ -105,8 +109,30 @@ void Sharer::shareClamp(Operation *op) {
   }
 }
 
+/// Absolute values of sums that differ by constants. Others would only stand
+/// further from their use.
+SmallVector<Operation *> Sharer::findDistances() {
+  using Key = SmallVector<std::pair<unsigned, int64_t>>;
+  llvm::MapVector<Key, SmallVector<Operation *>, std::map<Key, unsigned>>
+      groups;
+  kernel->walk([&](math::AbsIOp op) {
+    IndexSum sum;
+    if (!op.getType().isIndex() || !sums.collect(op.getOperand(), sum))
+      return;
+    Key key;
+    for (auto &[place, term] : sum.terms)
+      key.push_back({place, term.second});
+    groups[key].push_back(op);
+  });
+  SmallVector<Operation *> result;
+  for (auto &[key, group] : groups)
+    if (group.size() > 1)
+      llvm::append_range(result, group);
+  return result;
+}
+
 void Sharer::run() {
-  SmallVector<Operation *> work;
+  SmallVector<Operation *> work = findDistances();
   kernel->walk([&](Operation *op) {
     if (isa<arith::SIToFPOp, arith::MinSIOp, arith::MaxSIOp>(op))
       work.push_back(op);

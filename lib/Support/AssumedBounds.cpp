@@ -56,4 +56,17 @@ AssumedBounds getAssumedBounds(Value value) {
   return bounds;
 }
 
+bool isPositiveInteger(Value value) {
+  APInt number;
+  if (matchPattern(value, m_ConstantInt(&number)))
+    return number.isStrictlyPositive();
+  Operation *op = value.getDefiningOp();
+  auto is = [&](unsigned i) { return isPositiveInteger(op->getOperand(i)); };
+  if (isa_and_nonnull<arith::MaxSIOp>(op))
+    return is(0) || is(1);
+  if (isa_and_nonnull<arith::MinSIOp>(op))
+    return is(0) && is(1);
+  return getAssumedBounds(value).least.value_or(0) > 0;
+}
+
 } // namespace attentile

@@ -6,7 +6,7 @@
 
 // Rows of pixels, 7 apart at most: from the least and the largest of a group's
 // rows, before the loop, and of the block's two ends. What is loaded for each
-// column is asked at once.
+// column is compared with both, column by column; then the group votes.
 // CHECK-LABEL: tile.program @pixels
 // CHECK-DAG: %[[LEAST:.*]] = tile.reduce_group min %[[Y:.*]] : tensor<16xindex, #m> -> index
 // CHECK-DAG: %[[MOST:.*]] = tile.reduce_group max %[[Y]] : tensor<16xindex, #m> -> index
@@ -20,13 +20,25 @@
 // CHECK: arith.subi %[[MOST]], %[[TOP]]
 // CHECK: %[[FAR:.*]] = arith.maxsi
 // CHECK: %[[SURE:.*]] = arith.cmpi sle, %[[FAR]], %radius : index
-// CHECK: %[[MARKED:.*]] = arith.select %{{.*}}, %{{.*}}, %{{.*}} : tensor<16x8xi1, #m_n>
-// CHECK: scf.if %[[SURE]] -> (tensor<16x8xf32, #m_n>) {
-// CHECK-NEXT: scf.yield %[[MARKED]]
+// CHECK: %[[DOC:.*]] = arith.index_cast %{{.*}} : tensor<8xi32, #n>
+// CHECK-DAG: %[[LEASTS:.*]] = tile.broadcast %[[LEAST]] : index to tensor<8xindex, #n>
+// CHECK-DAG: %[[IS:.*]] = arith.cmpi eq, %[[DOC]], %[[LEASTS]]
+// CHECK-DAG: %[[MOSTS:.*]] = tile.broadcast %[[MOST]] : index to tensor<8xindex, #n>
+// CHECK-DAG: %[[ARE:.*]] = arith.cmpi eq, %[[DOC]], %[[MOSTS]]
+// CHECK: %[[SAME:.*]] = arith.andi %[[IS]], %[[ARE]]
+// CHECK: %[[VOTE:.*]] = tile.vote %[[SAME]] : tensor<8xi1, #n>
+// CHECK: %[[NEAR:.*]] = scf.if %[[SURE]] -> (tensor<16x8xf32, #m_n>) {
+// CHECK-NEXT: scf.yield %[[S:.*]] :
 // CHECK-NEXT: } else {
+// CHECK: attn.floordiv %{{.*}} : tensor<8xindex, #n>
 // CHECK: math.absi
 // CHECK: arith.cmpi sle
-// CHECK: arith.select %{{.*}}, %[[MARKED]]
+// CHECK: arith.select %{{.*}}, %[[S]]
+// CHECK: scf.if %[[VOTE]] -> (tensor<16x8xf32, #m_n>) {
+// CHECK-NEXT: scf.yield %[[NEAR]]
+// CHECK-NEXT: } else {
+// CHECK: arith.cmpi eq
+// CHECK: arith.select %{{.*}}, %[[NEAR]]
 tile.program @pixels sizes(%M, %N) ins(%X: f32[M, N], %doc: i32[N], %width: index, %radius: index, %from: index, %last: index) outs(%Y: f32[M]) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -41,9 +41,12 @@ tile.program @p sizes(%N) ins(%X: i32[N], %r: index) outs(%Y: i32[N]) {
 
 // -----
 
-// What may overflow, is used otherwise, or has no part outside of the loop.
+// What may overflow, or has no part outside of the loop, takes the radius
+// itself; what is used otherwise stays.
 // CHECK-LABEL: warp.kernel @others
-// CHECK-COUNT-3: math.absi
+// CHECK-COUNT-2: arith.cmpi ult
+// CHECK: math.absi
+// CHECK-NOT: math.absi
 tile.program @p sizes(%N) ins(%X: i32[N], %r: index) outs(%Y: i32[N]) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -88,6 +91,45 @@ tile.program @p sizes(%N) ins(%X: i32[N]) outs(%Y: i32[N]) {
       %a = math.absi %d : i32
       %near = arith.cmpi sle, %a, %c3_i32 : i32
       warp.store %y, %Y[%n] if %near : i32, tensor<?xi32>
+    }
+  }
+}
+
+// -----
+
+// A diagonal's constant: the tile's base and the radius once.
+// CHECK-LABEL: warp.kernel @diagonals
+// CHECK: scf.for
+// CHECK: %[[BASE:.*]] = arith.subi %{{.*}}, %{{.*}} overflow<nsw> : i32
+// CHECK-NEXT: %[[CENTRE:.*]] = arith.addi %[[BASE]], %{{.*}} : i32
+// CHECK: %[[PLACE:.*]] = arith.addi %[[CENTRE]], %c8_i32 : i32
+// CHECK-NEXT: arith.cmpi ult, %[[PLACE]], %[[END:.*]] : i32
+// CHECK: %[[OTHER:.*]] = arith.addi %[[CENTRE]], %c16_i32 : i32
+// CHECK-NEXT: arith.cmpi ult, %[[OTHER]], %[[END]] : i32
+// CHECK: arith.cmpi ult, %[[CENTRE]], %[[END]] : i32
+// CHECK-NOT: math.absi
+tile.program @p sizes(%N) ins(%X: i32[N], %r: index) outs(%Y: i32[N]) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8_i32 = arith.constant 8 : i32
+  %c16_i32 = arith.constant 16 : i32
+  warp.kernel @diagonals grid(%i < %N) warps(1) {
+    %radius = arith.index_cast %r : index to i32
+    scf.for %n = %c0 to %N step %c1 {
+      %x = warp.load %X[%n] : tensor<?xi32> -> i32
+      %y = arith.index_cast %n : index to i32
+      %base = arith.subi %x, %y overflow<nsw> : i32
+      %d8 = arith.addi %base, %c8_i32 overflow<nsw> : i32
+      %a8 = math.absi %d8 : i32
+      %near8 = arith.cmpi sle, %a8, %radius : i32
+      warp.store %x, %Y[%n] if %near8 : i32, tensor<?xi32>
+      %d16 = arith.addi %base, %c16_i32 overflow<nsw> : i32
+      %a16 = math.absi %d16 : i32
+      %near16 = arith.cmpi sle, %a16, %radius : i32
+      warp.store %x, %Y[%n] if %near16 : i32, tensor<?xi32>
+      %a0 = math.absi %base : i32
+      %near0 = arith.cmpi sle, %a0, %radius : i32
+      warp.store %x, %Y[%n] if %near0 : i32, tensor<?xi32>
     }
   }
 }
