@@ -229,6 +229,7 @@ void buildWarpPipeline(OpPassManager &pm, const PipelineOptions &options) {
   partition.split = options.splitReduced ? WarpSplit::Reduced : WarpSplit::Rows;
   pm.addPass(createTilePartitionWarps(partition));
   pm.addPass(createTileAssignLayouts());
+  pm.addPass(createTileSinkColumns());
   pm.addPass(createTileSpreadStores());
   pm.addPass(createTileVerifyLayouts());
   // Layouts are known: what is rounded behind a branch is rounded in it.

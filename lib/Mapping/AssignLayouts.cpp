@@ -105,26 +105,6 @@ private:
 // A value in another layout
 //===----------------------------------------------------------------------===//
 
-/// Whether to compute a value again rather than to move it: constants, indices,
-/// loads of one axis, broadcasts of such, and work on a single axis of these.
-bool isCheap(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (!op)
-    return false;
-  if (isa<arith::ConstantOp, ub::PoisonOp, tile::IndexOp>(op))
-    return true;
-  auto areCheap = [](OperandRange operands) {
-    return llvm::all_of(operands, [](Value operand) {
-      return !tile::isTile(operand.getType()) || isCheap(operand);
-    });
-  };
-  if (isa<tile::BroadcastOp>(op))
-    return areCheap(op->getOperands());
-  return tile::getAxes(value.getType()).size() == 1 &&
-         (isa<tile::LoadOp>(op) || OpTrait::hasElementwiseMappableTraits(op)) &&
-         areCheap(op->getOperands());
-}
-
 Value Assignment::inLayout(Value value, Attribute layout) {
   if (!tile::isTile(value.getType()) ||
       tile::getLayout(value.getType()) == layout)
@@ -327,8 +307,7 @@ void Assignment::gatherPackets(tile::StoreOp store) {
 void Assignment::assignVote(tile::VoteOp vote) {
   Value operand = vote.getOperand();
   auto type = dyn_cast<RankedTensorType>(operand.getType());
-  bool isOfColumns = type && type.getRank() == 1 &&
-                     !tile::getAxisPosition(type, warps.getRows());
+  bool isOfColumns = type && !tile::getAxisPosition(type, warps.getRows());
   vote.getOperandMutable().assign(
       isOfColumns && isCheap(operand)
           ? inLayout(operand, NaturalLayouts::lanes(type))

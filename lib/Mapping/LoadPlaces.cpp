@@ -8,6 +8,7 @@
 #include "LoadPlaces.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
 #include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
@@ -65,6 +66,24 @@ void moveUp(tile::LoadOp load) {
     load->moveAfter(last);
   else
     load->moveBefore(&block->front());
+}
+
+bool isCheap(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return false;
+  if (isa<arith::ConstantOp, ub::PoisonOp, tile::IndexOp>(op))
+    return true;
+  auto areCheap = [](OperandRange operands) {
+    return llvm::all_of(operands, [](Value operand) {
+      return !tile::isTile(operand.getType()) || isCheap(operand);
+    });
+  };
+  if (isa<tile::BroadcastOp>(op))
+    return areCheap(op->getOperands());
+  return tile::getAxes(value.getType()).size() == 1 &&
+         (isa<tile::LoadOp>(op) || OpTrait::hasElementwiseMappableTraits(op)) &&
+         areCheap(op->getOperands());
 }
 
 } // namespace attentile

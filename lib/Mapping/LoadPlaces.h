@@ -28,6 +28,10 @@ bool isForScores(tile::LoadOp load, mlir::StringAttr rows);
 /// whose result it meets, and one wait serves both (warp-pipeline-copies).
 void moveUp(tile::LoadOp load);
 
+/// Whether to compute a value again rather than to move it: constants, indices,
+/// loads of one axis, broadcasts of such, and work on a single axis of these.
+bool isCheap(mlir::Value value);
+
 } // namespace attentile
 
 #endif

@@ -158,6 +158,28 @@ def TileNarrowBranches : Pass<"tile-narrow-branches"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::ub::UBDialect"];
 }
 
+def TileSinkColumns : Pass<"tile-sink-columns"> {
+  let summary = "columns are loaded where pairs need them";
+  let description = [{
+    A mask that asks what columns load, such as equal documents, first lets each
+    lane compare a part of them with what a warp's rows have, and votes. Only
+    where that does not tell are the columns needed by pairs, sixteen in a
+    thread: they are loaded there.
+
+    ```mlir
+    // before                                        // after
+    %c = tile.load %doc[%n] : .. #n                  %v = tile.vote ..
+    %v = tile.vote ..         // of other loads      %x = scf.if %v -> (..) {
+    %x = scf.if %v -> (..) {                           scf.yield %s
+      scf.yield %s                                   } else {
+    } else {                                           %c = tile.load %doc[%n] : .. #n
+      ...                     // %c                    ...
+    }                                                }
+    ```
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect"];
+}
+
 def TileToWarp : Pass<"tile-to-warp"> {
   let summary = "tiles to what each thread does";
   let description = [{
