@@ -65,7 +65,7 @@ constexpr double kShortOnes[] = {-7.509006e-8, -0.33329543, 0.13048916};
 constexpr double kLongOnes[] = {-3.75977213e-8, -0.33332367421, 0.13294321053,
                                 -0.04886281568};
 constexpr Fit kShort{1.0 / 28, kShortOnes}, kLong{0.125, kLongOnes};
-/// Between the square of tanh(sqrt(kShort.limit)), 0.0349, and that limit.
+/// Between the square of tanh(sqrt(kShort.limit)), 0.0349, and kShort.limit.
 constexpr double kBetween = 0.0353;
 /// Of a fragment with so many registers the shorter one is tried first.
 constexpr int64_t kMany = 64;
@@ -102,6 +102,9 @@ std::optional<Quotient> matchQuotient(Value x) {
 struct Uniform {
   Value shift; ///< -C; positive where the coefficients are out of range
   SmallVector<Value> coefficients;
+  /// Below which a square is that of a small operand, and of its tanh; no
+  /// square is where the coefficients are out of range.
+  Value limit, between;
   Value first, second; ///< x = (y * first) * second, whatever a and b are
 };
 
@@ -133,6 +136,8 @@ Uniform makeUniform(OpBuilder &builder, Location loc, Value a, Value b,
     result.coefficients.push_back(isFirst ? m.fma(f, m.f(coefficient), f)
                                           : m.mul(m.f(coefficient), power));
   }
+  result.limit = m.select(valid, m.f(fit.limit), m.f(-1));
+  result.between = m.select(valid, m.f(kBetween), m.f(-1));
   result.first = m.select(valid, f, a);
   result.second = b ? m.select(valid, m.f(1), m.div(m.f(1), b)) : Value();
   return result;
@@ -197,14 +202,14 @@ Value Part::emitTanh(OpBuilder &b, const Uniform &uniform, Value near) {
   Value x = m.mul(y, all(b, uniform.first));
   if (uniform.second)
     x = m.mul(x, all(b, uniform.second));
-  auto isBelow = [&](Value value, double limit) {
-    return m.compare(CmpFPredicate::OLT, m.mul(value, value), m.f(limit));
+  auto isBelow = [&](Value value, Value limit) {
+    return m.compare(CmpFPredicate::OLT, m.mul(value, value), all(b, limit));
   };
   // One register for both: its size tells which it is.
   if (near)
-    x = m.select(isBelow(x, kShort.limit), near, x);
+    x = m.select(isBelow(x, uniform.limit), near, x);
   Value tanh = math::TanhOp::create(b, loc, x);
-  return near ? m.select(isBelow(x, kBetween), x, tanh) : tanh;
+  return near ? m.select(isBelow(x, uniform.between), x, tanh) : tanh;
 }
 
 Value Part::emit(OpBuilder &builder, const Uniform &near, const Uniform *far) {

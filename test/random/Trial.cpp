@@ -158,11 +158,11 @@ struct Source {
 std::string bindingsOf(Source &source, const Program &program) {
   CheckOptions options;
   options.mode = CheckMode::Syntax;
-  // What is a head size depends on what else is known.
+  // What is a head size depends on what else is known: a flag that is false
+  // makes a mask a literal, and of a product a constant.
   Bindings known;
   for (auto &[name, value] : program.bound)
-    if (program.runs[0].sizes.contains(name))
-      known.set(name, BoundValue::ofInt(std::stoll(value)));
+    known.add(name + "=" + value, source.diagnostics);
   auto kernel = check(source.tree, known, options, source.diagnostics);
   if (!kernel)
     return "";

@@ -68,14 +68,16 @@ INSTANTIATE_TEST_SUITE_P(TileToWarp, Examples, testing::ValuesIn(kExamples),
                          });
 
 TEST(TileToWarp, softCapsOfAllSizes) {
-  // All of a warp below the limit of the polynomial, some, and a factor that
-  // scale / cap has no room for.
-  for (double cap : {50.0, 1.5, 1e-33})
-    for (const char *type : {"f32", "bf16"}) {
-      KernelCase run = {"05-soft-cap", type, 16, 32};
-      run.cap = cap;
-      expectSame(run);
-    }
+  // All of a warp below the limits of both polynomials, some, and factors that
+  // scale / cap has no room for; of few registers and of many.
+  for (double cap : {50.0, 1.5, 1e-33, 1e7})
+    for (const char *type : {"f32", "bf16"})
+      for (const char *tiles : {"m=64,n=32", "m=128,n=64"}) {
+        KernelCase run = {"05-soft-cap", type, 16, 32,
+                          std::string("tile-sizes=") + tiles};
+        run.cap = cap;
+        expectSame(run);
+      }
 }
 
 /// Registers for fragments, offsets and loads shared: what code is made from.

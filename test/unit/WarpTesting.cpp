@@ -31,7 +31,7 @@ static const char *const kGuard =
     "canonicalize,cse,tile-guard-softmax,"
     "canonicalize,cse,loop-invariant-code-motion";
 const char *const attentile::test::kToWarps =
-    "tile-partition-warps{%s},tile-assign-layouts,"
+    "tile-partition-warps{%s},tile-assign-layouts,tile-sink-columns,"
     "tile-verify-layouts,tile-to-warp{%s},canonicalize,cse,"
     "warp-branch-tanh,cse";
 
