@@ -168,6 +168,14 @@ static P swapSides(P predicate) {
   }
 }
 
+/// Whether it is loaded, or made of what is.
+static bool isLoaded(Value value) {
+  Operation *op = value.getDefiningOp();
+  return op &&
+         (isa<tile::LoadOp>(op) || (tile::isTile(value.getType()) &&
+                                    llvm::any_of(op->getOperands(), isLoaded)));
+}
+
 /// What is loaded for columns has no range that scalars tell: each column's
 /// value is compared with the ends of the rows' range.
 Value GroupTruth::getSureOfEach(P predicate, Value columns, Range rows) {
@@ -175,7 +183,7 @@ Value GroupTruth::getSureOfEach(P predicate, Value columns, Range rows) {
   auto type = dyn_cast<RankedTensorType>(columns.getType());
   auto axis = loop->getAttrOfType<StringAttr>("tile.axis");
   if (!type || type.getRank() != 1 || !type.getElementType().isIndex() ||
-      !axis || !tile::getAxisPosition(type, axis))
+      !axis || !tile::getAxisPosition(type, axis) || !isLoaded(columns))
     return {};
   columns = atBlock(columns);
   if (!columns)

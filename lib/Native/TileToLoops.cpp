@@ -17,6 +17,7 @@
 
 #include "KernelEmitter.h"
 #include "attentile/Native/Passes.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace attentile {
 #define GEN_PASS_DEF_TILETOLOOPS
@@ -443,14 +444,22 @@ struct TileToLoops : impl::TileToLoopsBase<TileToLoops> {
   /// Nothing is gained by it here: a block is needed by some row.
   static void eraseHidden(tile::KernelOp kernel) {
     kernel.walk([](tile::HiddenOp hidden) {
-      SmallVector<Value> unused{hidden.getCondition()};
+      // Once each: what is erased may have been several operands.
+      llvm::SetVector<Operation *> unused;
+      auto add = [&](Value value) {
+        if (Operation *op = value.getDefiningOp())
+          unused.insert(op);
+      };
+      add(hidden.getCondition());
       hidden.erase();
-      while (!unused.empty())
-        if (Operation *op = unused.pop_back_val().getDefiningOp();
-            op && isOpTriviallyDead(op)) {
-          llvm::append_range(unused, op->getOperands());
-          op->erase();
-        }
+      while (!unused.empty()) {
+        Operation *op = unused.pop_back_val();
+        if (!isOpTriviallyDead(op))
+          continue;
+        SmallVector<Value> operands(op->getOperands());
+        op->erase();
+        llvm::for_each(operands, add);
+      }
     });
   }
 
