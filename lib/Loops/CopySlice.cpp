@@ -31,4 +31,24 @@ Value copySlice(OpBuilder &builder, Value value, IRMapping &copies,
   return copies.lookup(value);
 }
 
+Value copyIntoLoop(OpBuilder &builder, Value value, IRMapping &copies,
+                   scf::ForOp loop) {
+  Block *body = loop.getBody(), *block = builder.getInsertionBlock();
+  Operation *place = block == body
+                         ? &*builder.getInsertionPoint()
+                         : body->findAncestorOpInBlock(*block->getParentOp());
+  return copySlice(builder, value, copies, [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    return !op || loop.isDefinedOutsideOfLoop(value) ||
+           (op->getBlock() == body && op->isBeforeInBlock(place));
+  });
+}
+
+Value copyBeforeLoop(OpBuilder &builder, Value value, IRMapping &copies,
+                     scf::ForOp loop) {
+  return copySlice(builder, value, copies, [&](Value value) {
+    return loop.isDefinedOutsideOfLoop(value);
+  });
+}
+
 } // namespace attentile

@@ -25,24 +25,6 @@ Value GroupTruth::constant(int64_t value) {
   return arith::ConstantIndexOp::create(inside, loc, value);
 }
 
-/// A scalar where this emits.
-Value GroupTruth::atBlock(Value value) {
-  Operation *place =
-      loop.getBody()->findAncestorOpInBlock(*inside.getInsertionPoint());
-  return copySlice(inside, value, copies, [&](Value value) {
-    Operation *op = value.getDefiningOp();
-    return !op || loop.isDefinedOutsideOfLoop(value) ||
-           (op->getBlock() == loop.getBody() && op->isBeforeInBlock(place));
-  });
-}
-
-/// What every iteration has, before the loop.
-Value GroupTruth::beforeLoop(Value value) {
-  return copySlice(before, value, hoisted, [&](Value value) {
-    return loop.isDefinedOutsideOfLoop(value);
-  });
-}
-
 //===----------------------------------------------------------------------===//
 // Ranges
 //===----------------------------------------------------------------------===//
@@ -54,7 +36,7 @@ std::optional<GroupTruth::Range> GroupTruth::getDivided(Operation *op) {
   if (!isPositiveInteger(divisor) || tile::isTile(divisor.getType()))
     return std::nullopt;
   std::optional<Range> x = getRange(op->getOperand(0));
-  Value by = atBlock(divisor);
+  Value by = copyIntoLoop(inside, divisor, copies, loop);
   if (!by || !x)
     return std::nullopt;
   Range quotient{emit<attn::FloorDivOp>(x->lo, by),
@@ -80,7 +62,7 @@ std::optional<GroupTruth::Range> GroupTruth::getColumns(Value value) {
   auto index = dyn_cast_or_null<tile::IndexOp>(op);
   if (!index || !isLoopIndex(value, loop))
     return std::nullopt;
-  Value first = atBlock(index.getBase());
+  Value first = copyIntoLoop(inside, index.getBase(), copies, loop);
   if (!first)
     return std::nullopt;
   return Range{first, emit<arith::AddIOp>(
@@ -102,7 +84,7 @@ std::optional<GroupTruth::Range> GroupTruth::getRows(Value value) {
   Operation *op = value.getDefiningOp();
   if (isOffset(value) && !isa<tile::IndexOp>(op))
     return combine(op);
-  Value rows = beforeLoop(value);
+  Value rows = copyBeforeLoop(before, value, hoisted, loop);
   if (!rows)
     return std::nullopt;
   return Range{
@@ -138,7 +120,7 @@ std::optional<GroupTruth::Range> GroupTruth::getRange(Value value) {
     return std::nullopt;
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!type) {
-    Value here = atBlock(value);
+    Value here = copyIntoLoop(inside, value, copies, loop);
     return here ? std::optional(Range{here, here}) : std::nullopt;
   }
   if (type.getRank() != 1)
@@ -185,7 +167,7 @@ Value GroupTruth::getSureOfEach(P predicate, Value columns, Range rows) {
   if (!type || type.getRank() != 1 || !type.getElementType().isIndex() ||
       !axis || !tile::getAxisPosition(type, axis) || !isLoaded(columns))
     return {};
-  columns = atBlock(columns);
+  columns = copyIntoLoop(inside, columns, copies, loop);
   if (!columns)
     return {};
   auto is = [&](P predicate, Value end) -> Value {

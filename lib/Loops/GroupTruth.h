@@ -56,8 +56,6 @@ private:
   std::optional<Range> combine(mlir::Operation *op);
   mlir::Value getSureOfEach(mlir::arith::CmpIPredicate predicate,
                             mlir::Value columns, Range rows);
-  mlir::Value atBlock(mlir::Value value);
-  mlir::Value beforeLoop(mlir::Value value);
   mlir::Value constant(int64_t value);
   template <typename Op> mlir::Value emit(mlir::Value a, mlir::Value b) {
     return Op::create(inside, loc, a, b);

@@ -15,17 +15,6 @@ using namespace mlir;
 
 namespace attentile {
 
-/// A scalar of the loop's body, or before it, where this emits.
-Value StraightRemainders::atBlock(Value value) {
-  Operation *place = loop.getBody()->findAncestorOpInBlock(
-      *inside.getInsertionBlock()->getParentOp());
-  return copySlice(inside, value, copies, [&](Value value) {
-    Operation *op = value.getDefiningOp();
-    return !op || loop.isDefinedOutsideOfLoop(value) ||
-           (op->getBlock() == loop.getBody() && op->isBeforeInBlock(place));
-  });
-}
-
 /// Of these the least and the largest quotient are one.
 void StraightRemainders::add(attn::FloorModOp op, Start start, Value least,
                              Value largest) {
@@ -39,9 +28,10 @@ void StraightRemainders::add(attn::FloorModOp op, Start start, Value least,
 /// Of the loop's index.
 bool StraightRemainders::addColumns(attn::FloorModOp op) {
   auto index = op.getLhs().getDefiningOp<tile::IndexOp>();
-  Value by = atBlock(stripBroadcast(op.getRhs()));
-  Value first =
-      index && isLoopIndex(index, loop) ? atBlock(index.getBase()) : Value();
+  Value by = copyIntoLoop(inside, stripBroadcast(op.getRhs()), copies, loop);
+  Value first = index && isLoopIndex(index, loop)
+                    ? copyIntoLoop(inside, index.getBase(), copies, loop)
+                    : Value();
   if (!by || !first)
     return false;
   Value size = arith::ConstantIndexOp::create(
@@ -66,11 +56,9 @@ static bool growsByOne(Value value) {
 }
 
 bool StraightRemainders::addRows(attn::FloorModOp op) {
-  Value remainder =
-      growsByOne(op.getLhs())
-          ? copySlice(before, op, hoisted,
-                      [&](Value x) { return loop.isDefinedOutsideOfLoop(x); })
-          : Value();
+  Value remainder = growsByOne(op.getLhs())
+                        ? copyBeforeLoop(before, op, hoisted, loop)
+                        : Value();
   if (!remainder)
     return false;
   auto made = remainder.getDefiningOp<attn::FloorModOp>();

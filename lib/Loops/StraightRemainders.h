@@ -51,7 +51,6 @@ private:
   bool addColumns(attn::FloorModOp op);
   void add(attn::FloorModOp op, Start start, mlir::Value least,
            mlir::Value largest);
-  mlir::Value atBlock(mlir::Value value);
   mlir::Value emit(mlir::OpBuilder &b, mlir::Value value,
                    mlir::IRMapping &made);
 

@@ -70,7 +70,7 @@ bool IndexSums::collect(Value value, int64_t factor, IndexSum &sum,
 
 Value IndexSums::makeBase(const IndexSum &sum) {
   OpBuilder builder(kernel.getContext());
-  SmallVector<std::pair<unsigned, int64_t>> key;
+  IndexSum::Key key;
   Value base;
   for (auto &[place, term] : sum.terms) {
     auto [value, factor] = term;

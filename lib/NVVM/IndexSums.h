@@ -21,8 +21,17 @@ namespace attentile {
 ///   n - m - 8   n - m - 7          computed once a tile
 struct IndexSum {
   using Term = std::pair<mlir::Value, int64_t>;
+  /// What sums that differ by constants have in common: places and factors.
+  using Key = llvm::SmallVector<std::pair<unsigned, int64_t>>;
   std::map<unsigned, Term> terms;
   int64_t constant = 0;
+
+  Key getKey() const {
+    Key key;
+    for (auto &[place, term] : terms)
+      key.push_back({place, term.second});
+    return key;
+  }
 
   void add(unsigned place, mlir::Value value, int64_t factor) {
     auto &term = terms.try_emplace(place, value, 0).first->second;
@@ -80,7 +89,7 @@ private:
   llvm::DenseMap<mlir::Value, unsigned> places;
   llvm::DenseSet<mlir::Value> whole;
   /// Bases by the terms that they are made of.
-  std::map<llvm::SmallVector<std::pair<unsigned, int64_t>>, mlir::Value> bases;
+  std::map<IndexSum::Key, mlir::Value> bases;
 };
 
 } // namespace attentile

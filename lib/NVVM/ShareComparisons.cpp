@@ -57,7 +57,7 @@ private:
     P predicate;  ///< of `sum` and 0
     IndexSum sum; ///< the difference of both sides; a loop's index counts once
   };
-  using Key = std::pair<Block *, SmallVector<std::pair<unsigned, int64_t>>>;
+  using Key = std::pair<Block *, IndexSum::Key>;
 
   void findPositions(scf::ForOp loop);
   scf::ForOp getCounting(Value index);
@@ -277,9 +277,7 @@ void Sharer::run() {
   kernel->walk([&](arith::CmpIOp op) { work.push_back(op); });
   for (arith::CmpIOp op : work)
     if (std::optional<Member> member = collect(op)) {
-      Key key{op->getBlock(), {}};
-      for (auto &[place, term] : member->sum.terms)
-        key.second.push_back({place, term.second});
+      Key key{op->getBlock(), member->sum.getKey()};
       groups[key].push_back(std::move(*member));
     }
   for (auto &[key, members] : groups)

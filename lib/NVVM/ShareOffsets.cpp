@@ -112,17 +112,14 @@ void Sharer::shareClamp(Operation *op) {
 /// Absolute values of sums that differ by constants. Others would only stand
 /// further from their use.
 SmallVector<Operation *> Sharer::findDistances() {
-  using Key = SmallVector<std::pair<unsigned, int64_t>>;
+  using Key = IndexSum::Key;
   llvm::MapVector<Key, SmallVector<Operation *>, std::map<Key, unsigned>>
       groups;
   kernel->walk([&](math::AbsIOp op) {
     IndexSum sum;
     if (!op.getType().isIndex() || !sums.collect(op.getOperand(), sum))
       return;
-    Key key;
-    for (auto &[place, term] : sum.terms)
-      key.push_back({place, term.second});
-    groups[key].push_back(op);
+    groups[sum.getKey()].push_back(op);
   });
   SmallVector<Operation *> result;
   for (auto &[key, group] : groups)
