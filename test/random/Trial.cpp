@@ -15,6 +15,7 @@
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
+#include <set>
 
 using namespace mlir;
 
@@ -159,13 +160,23 @@ std::string bindingsOf(Source &source, const Program &program) {
   CheckOptions options;
   options.mode = CheckMode::Syntax;
   // What is a head size depends on what else is known: a flag that is false
-  // makes a mask a literal, and of a product a constant.
-  Bindings known;
-  for (auto &[name, value] : program.bound)
-    known.add(name + "=" + value, source.diagnostics);
-  auto kernel = check(source.tree, known, options, source.diagnostics);
-  if (!kernel)
+  // makes a mask a literal, and of a product a constant, unless nothing is
+  // canonicalised. Those of either way are bound.
+  Bindings sizes, all;
+  for (auto &[name, value] : program.bound) {
+    if (program.runs[0].sizes.contains(name))
+      sizes.set(name, BoundValue::ofInt(std::stoll(value)));
+    all.add(name + "=" + value, source.diagnostics);
+  }
+  auto withoutScalars = check(source.tree, sizes, options, source.diagnostics);
+  auto kernel = check(source.tree, all, options, source.diagnostics);
+  if (!kernel || !withoutScalars)
     return "";
+  std::set<std::string> heads;
+  for (const CheckedKernel *one : {withoutScalars.get(), kernel.get()})
+    for (const CheckedSize &size : one->sizes)
+      if (size.isHead || !size.standsAlone)
+        heads.insert(size.name.str());
   std::string text;
   auto add = [&](llvm::StringRef name, const std::string &value) {
     text += (text.empty() ? "" : ",") + name.str() + "=" + value;
@@ -173,7 +184,7 @@ std::string bindingsOf(Source &source, const Program &program) {
   for (const CheckedType &type : kernel->types)
     add(type.name, type.name == "T8" ? program.byteType : program.type);
   for (const CheckedSize &size : kernel->sizes)
-    if (size.isHead || !size.standsAlone) {
+    if (heads.count(size.name.str())) {
       // (An integer maximum over nothing is an error where that is known.) No
       // heads become as many as there are groups, which divide them.
       const auto &sizes = program.runs[0].sizes;
