@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "EmitIRExpr.h"
+#include "Sema.h"
 
 using namespace mlir;
 using namespace attentile;
@@ -138,6 +139,9 @@ Value ExprEmitter::emit(const TypedExpr &root) {
     for (const TypedExpr *operand : expr.operands)
       operands.push_back(values[operand]);
     here = location(expr.range, expr.inlinedAt);
+    if (truth.size() <= expr.order)
+      truth.resize(expr.order + 1);
+    truth[expr.order] = truthOf(expr, kernel, truth);
     Value value = emitNode(expr, operands);
     values[&expr] = value;
   }
@@ -228,6 +232,8 @@ Value ExprEmitter::emitNode(const TypedExpr &expr, ArrayRef<Value> operands) {
   case TypedExpr::LoopResult:
     return loops.at(expr.operands[0]).getResult(expr.id);
   case TypedExpr::Select:
+    if (std::optional<bool> is = truth[expr.operands[0]->order])
+      return operands[*is ? 1 : 2];
     return arith::SelectOp::create(builder, here, operands[0], operands[1],
                                    operands[2]);
   case TypedExpr::Eq:

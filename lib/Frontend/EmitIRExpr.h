@@ -59,6 +59,7 @@ private:
   const CheckedKernel &kernel;
   mlir::Location here = builder.getUnknownLoc();
   llvm::DenseMap<const TypedExpr *, mlir::Value> values;
+  std::vector<std::optional<bool>> truth; ///< of conditions, by their order
   llvm::DenseMap<const TypedExpr *, attn::ForOp> loops;
   llvm::DenseMap<const CheckedLoop *, mlir::Value> tileIndices;
   llvm::DenseMap<mlir::Attribute, mlir::Value> constants;

@@ -361,6 +361,12 @@ std::string counted(size_t count, llvm::StringRef one, llvm::StringRef many);
 std::optional<bool> evaluateCondition(const TypedExpr &condition,
                                       const CheckedKernel &kernel);
 
+/// A condition's value where it is known, from those of its operands if it is
+/// made of conditions; `known` has one for each node, by its order.
+/// (SemaHeadSizes.cpp)
+std::optional<bool> truthOf(const TypedExpr &node, const CheckedKernel &kernel,
+                            llvm::ArrayRef<std::optional<bool>> known);
+
 } // namespace attentile::frontend
 
 #endif // ATTENTILE_FRONTEND_SEMA_H

@@ -38,11 +38,9 @@ void Sema::markHead(const SizeExpr &extent) {
 /// Of each node of a kernel, in creation order.
 using Operands = std::vector<llvm::ArrayRef<const TypedExpr *>>;
 
-/// A condition's value where it is known, from those of its operands if it is
-/// made of conditions.
-static std::optional<bool> truthOf(const TypedExpr &node,
-                                   const CheckedKernel &kernel,
-                                   llvm::ArrayRef<std::optional<bool>> known) {
+std::optional<bool>
+frontend::truthOf(const TypedExpr &node, const CheckedKernel &kernel,
+                  llvm::ArrayRef<std::optional<bool>> known) {
   if (node.type != ValueType::Bool)
     return std::nullopt;
   if (node.op == TypedExpr::And || node.op == TypedExpr::Or) {
@@ -56,8 +54,7 @@ static std::optional<bool> truthOf(const TypedExpr &node,
   return node.axes == 0 ? evaluateCondition(node, kernel) : std::nullopt;
 }
 
-/// A choice whose condition is known is one of its sides: canonicalisation
-/// leaves no other.
+/// A choice whose condition is known is one of its sides: no other is emitted.
 static Operands operandsOf(llvm::ArrayRef<const TypedExpr *> nodes,
                            const CheckedKernel &kernel) {
   Operands result;

@@ -22,9 +22,16 @@
 // that, as that one has waited too. So every kernel waits, on every path, and
 // nothing of it accesses memory before.
 //
+// ptxas moves a wait up, before arithmetic that nothing keeps from it. Where a
+// kernel's first access is a store, as where the classes of blocks follow from
+// indices alone, all of its work would then wait. So the wait stands behind a
+// test of what is stored: each lane has from itself what it had.
+//
 
 #include "Warp/Warp.h"
 #include "attentile/Mapping/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace attentile {
 #define GEN_PASS_DEF_WARPDEPENDENTLAUNCH
@@ -40,6 +47,13 @@ bool accessesMemory(Operation *op) {
   return isa<warp::LoadOp, warp::StoreOp, warp::CopyAsyncOp>(op);
 }
 
+/// A condition that holds, known when `value` is.
+Value isThere(OpBuilder &b, Location loc, Value value) {
+  Value lane = warp::LaneIdOp::create(b, loc, b.getIndexType());
+  Value own = warp::ShuffleFromOp::create(b, loc, value, lane);
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, own, value);
+}
+
 void startEarly(warp::KernelOp kernel) {
   Block &body = kernel.getBody().front();
   auto first = llvm::find_if(body, [](Operation &op) {
@@ -51,10 +65,18 @@ void startEarly(warp::KernelOp kernel) {
         .wasInterrupted();
   });
   OpBuilder builder(&body, first);
-  NVVM::GriddepcontrolOp::create(builder, kernel.getLoc(),
-                                 NVVM::GridDepActionKind::wait);
+  Location loc = kernel.getLoc();
+  auto store =
+      first == body.end() ? warp::StoreOp() : dyn_cast<warp::StoreOp>(*first);
+  if (store && store.getValue().getType().isInteger(32)) {
+    auto wait =
+        scf::IfOp::create(builder, loc, isThere(builder, loc, store.getValue()),
+                          /*withElseRegion=*/false);
+    builder.setInsertionPointToStart(wait.thenBlock());
+  }
+  NVVM::GriddepcontrolOp::create(builder, loc, NVVM::GridDepActionKind::wait);
   builder.setInsertionPointToStart(&body);
-  NVVM::GriddepcontrolOp::create(builder, kernel.getLoc(),
+  NVVM::GriddepcontrolOp::create(builder, loc,
                                  NVVM::GridDepActionKind::launch_dependents);
 }
 

@@ -405,7 +405,9 @@ def WarpDependentLaunch : Pass<"warp-dependent-launch"> {
     and compute what needs no memory, as where their tile lies. Where the kernel
     first accesses memory it waits until all before it has ended. For all
     kernels of a program, and for the first of one behind what the user
-    launched before.
+    launched before. Where that access stores a number which follows from indices
+    alone, as the classes of blocks do, the wait stands behind a test of the
+    number: ptxas would move it before the arithmetic.
 
     Before:
 
@@ -427,5 +429,5 @@ def WarpDependentLaunch : Pass<"warp-dependent-launch"> {
       ...
     ```
   }];
-  let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
+  let dependentDialects = ["::mlir::NVVM::NVVMDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }

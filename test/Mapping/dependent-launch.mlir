@@ -33,3 +33,22 @@ tile.program @nothing sizes(%M) ins(%Q: f32[M, 64]) outs(%O: f32[M, 64]) {
     %lane = warp.lane_id : index
   }
 }
+
+// What is stored follows from indices alone: it is computed before the wait, on
+// which ptxas would not let arithmetic wait otherwise.
+// CHECK-LABEL: warp.kernel @numbers_0
+// CHECK-NEXT: nvvm.griddepcontrol launch_dependents
+// CHECK: %[[NUMBER:.*]] = arith.index_cast
+// CHECK: %[[OWN:.*]] = warp.shuffle_from %[[NUMBER]], %{{.*}} : i32
+// CHECK-NEXT: %[[THERE:.*]] = arith.cmpi eq, %[[OWN]], %[[NUMBER]]
+// CHECK-NEXT: scf.if %[[THERE]] {
+// CHECK-NEXT: nvvm.griddepcontrol wait
+// CHECK-NEXT: }
+// CHECK-NEXT: warp.store %[[NUMBER]]
+tile.program @numbers sizes(%M) ins(%Q: f32[M]) outs(%O: i32[M]) {
+  warp.kernel @numbers_0 grid(%i < %M) warps(1) {
+    %n = arith.muli %i, %i : index
+    %number = arith.index_cast %n : index to i32
+    warp.store %number, %O[%i] : i32, tensor<?xi32>
+  }
+}
