@@ -128,8 +128,9 @@ Affine match(Value value) {
     if (isa<arith::NegFOp>(op)) {
       scale = -scale, next = op->getOperand(0);
     } else if (isa<arith::MulFOp>(op)) {
-      for (unsigned side : {0, 1})
-        if (auto constant = scaleConstant(op->getOperand(side)))
+      for (unsigned side : {0, 1}) // one of them, if both are constants
+        if (auto constant = scaleConstant(op->getOperand(side));
+            constant && !next)
           scale *= *constant, next = op->getOperand(1 - side);
     } else if (isa<arith::DivFOp>(op)) {
       if (auto constant = scaleConstant(op->getOperand(1)))
