@@ -68,8 +68,9 @@ public:
     auto loop = scf::ForOp::create(
         b, loc, k.index(0), k.index(vectorSize / (lanes * parts)), k.index(1));
     b.setInsertionPointToStart(loop.getBody());
-    PointEmitter stripe(k, vector, loop.getInductionVar(), lanes, parts);
-    point = &stripe;
+    stripe = loop.getInductionVar();
+    PointEmitter stripePoint(k, vector, stripe, lanes, parts);
+    point = &stripePoint;
     emitOuter(0);
   }
 
@@ -87,6 +88,7 @@ private:
   unsigned lanes = 1, parts = 1;
   int64_t blockRows = 1;
   PointEmitter *point = nullptr;
+  Value stripe; ///< its number
   /// Positions of the loops that are open.
   Coordinates at;
 
@@ -156,6 +158,18 @@ private:
                                pointer, LLVM::GEPArg(k.toI64(offset)));
   }
 
+  /// Each register block asks for a share of what comes next.
+  void askForNext(scf::ForOp rowLoop) {
+    int64_t blocks = rowAxis.size / blockRows;
+    int64_t stripes = vectorSize / (lanes * parts);
+    Value number = arith::DivUIOp::create(b, loc, rowLoop.getInductionVar(),
+                                          k.index(blockRows));
+    number = k.add(number, k.mul(stripe, k.index(blocks)));
+    for (const NextTile &next : k.nextTiles)
+      k.askForShare(next, number, blocks * stripes);
+    k.nextTiles.clear();
+  }
+
   void emitBlock(scf::ForOp rowLoop, unsigned rows) {
     int result = k.plan.getBuffer(dot.getResult());
     SmallVector<Value> accumulators;
@@ -176,6 +190,8 @@ private:
             parts, arith::ConstantOp::create(b, loc, b.getZeroAttr(type)));
       }
     });
+    if (rowLoop && outer.empty())
+      askForNext(rowLoop);
     accumulators = emitSum(0, accumulators, rowPointers, rowLoop, rows);
     forRows(rowLoop, rows, [&](unsigned r) {
       Lanes value;

@@ -32,6 +32,16 @@ struct ElementSource {
   llvm::SmallDenseMap<Axis, mlir::Value> strides;
 };
 
+/// A tile in the caller's memory that is read soon: `rows` rows of `columns`
+/// elements, those strides (in elements) apart. With a condition it is asked
+/// for only where that holds.
+struct NextTile {
+  mlir::Value pointer, rowStride, stride;
+  mlir::Type element; ///< as it is in memory
+  int64_t rows = 0, columns = 0;
+  mlir::Value condition;
+};
+
 /// What tile.ref is of a scalar or a vector: the maximum, 0 for -inf.
 mlir::Value emitRef(mlir::OpBuilder &b, mlir::Location loc,
                     mlir::Value maximum);
@@ -77,10 +87,20 @@ public:
   void emitLoad(tile::LoadOp load);
   void emitStore(tile::StoreOp store);
 
+  // Prefetch.cpp
+  /// Notes the tile that follows `load`'s, for the next product to ask for.
+  void noteNext(tile::LoadOp load);
+  /// What was noted before `loop` is asked for in its first iteration.
+  void enterLoop(mlir::scf::ForOp loop);
+  /// Asks for the share `number` of `count` shares of a tile's rows.
+  void askForShare(const NextTile &next, mlir::Value number, int64_t count);
+
   mlir::OpBuilder b;
   mlir::Location loc;
   const KernelPlan &plan;
   unsigned vectorBits;
+  /// Noted, and not asked for yet.
+  llvm::SmallVector<NextTile> nextTiles;
 
 private:
   void count(mlir::scf::ForOp loop);

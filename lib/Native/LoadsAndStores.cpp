@@ -247,12 +247,14 @@ void KernelEmitter::emitLoad(tile::LoadOp load) {
     SmallVector<Value> indices;
     for (Value index : load.getIndices())
       indices.push_back(scalar(index));
-    setScalar(load.getResult(), loadElement(tensor(load.getTensor()), indices));
-  } else if (plan.isView(load.getResult())) {
-    fillView(load);
-  } else {
-    copyIn(load);
+    return setScalar(load.getResult(),
+                     loadElement(tensor(load.getTensor()), indices));
   }
+  if (plan.isView(load.getResult()))
+    fillView(load);
+  else
+    copyIn(load);
+  noteNext(load);
 }
 
 void KernelEmitter::emitStore(tile::StoreOp store) {

@@ -72,7 +72,8 @@ def TileToLoops : Pass<"tile-to-loops", "::mlir::ModuleOp"> {
     sums over n are vertical, K and V are read by broadcast where they lie, and
     the only tile that is transposed is the loop-invariant Q. Products are
     register-blocked; chains of element-wise operations and reductions become
-    one nest.
+    one nest. What the next iteration loads, and the next program, is asked for
+    (`llvm.intr.prefetch`) while products run, a share in each register block.
 
     ```mlir
     %s = tile.dot %q, %k over ["d"] product f32 : ...

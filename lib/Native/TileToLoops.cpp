@@ -286,7 +286,9 @@ void KernelEmitter::emitLoop(const Step &step) {
     }
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(result.getBody());
+  enterLoop(result);
   emitSteps(step.body);
+  nextTiles.clear();
   for (Value value : loop.getYieldedValues())
     if (!tile::isTile(value.getType()))
       yields.push_back(scalar(value));
@@ -311,7 +313,9 @@ void KernelEmitter::emitBranch(const Step &step) {
   OpBuilder::InsertionGuard guard(b);
   auto emitSide = [&](Block *from, Block *to, ArrayRef<Step> steps) {
     b.setInsertionPointToStart(to);
+    SmallVector<NextTile> around = std::exchange(nextTiles, {});
     emitSteps(steps);
+    nextTiles = std::move(around);
     SmallVector<Value> yields;
     for (Value value : from->getTerminator()->getOperands())
       if (!tile::isTile(value.getType()))

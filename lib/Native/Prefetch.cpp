@@ -1,0 +1,93 @@
+//===- Prefetch.cpp - what comes next, asked for during products ----------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A tile that nobody has read yet comes from memory, row by row while products
+// wait: as long as a block of 64 x 64 scores takes, on a fast processor. So
+// each load of a tile notes the one that follows it: along the loop's axis what
+// the next iteration loads, which after the last one is often what the next
+// program needs (a window's newest keys); outside all loops the next program's
+// rows. The first product after the load asks for it, each of its register
+// blocks for a share, as all at once would wait for each other. Nothing waits
+// for a prefetch, and one of an address that is not there does nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Transfer.h"
+
+using namespace mlir;
+
+namespace attentile::native {
+
+static constexpr int64_t kLineBytes = 64;
+
+void KernelEmitter::noteNext(tile::LoadOp load) {
+  Axis along = plan.lane;
+  if (auto loop = dyn_cast<scf::ForOp>(load->getParentOp()))
+    along = loop->getAttrOfType<StringAttr>("tile.axis");
+  ArrayRef<Axis> axes = tile::getAxes(load.getType());
+  if (!along || axes.size() != 2 || !llvm::is_contained(axes, along))
+    return;
+  const TensorAccess &from = tensor(load.getTensor());
+  Transfer transfer(*this, from, load.getIndices(),
+                    plan.getBuffer(load.getResult()));
+  if (!transfer.isAffine(axes))
+    return;
+  // The axis that is contiguous in the usual order of a tensor's elements.
+  bool lastIsFirst =
+      *plan.getCoefficient(load.getIndices().back(), axes.front()) != 0;
+  Axis row = axes[lastIsFirst ? 1 : 0], inRow = axes[lastIsFirst ? 0 : 1];
+  Coordinates at;
+  for (Axis axis : axes)
+    at[axis] = index(axis == along ? transfer.sizeOf(axis) : 0);
+  NextTile next;
+  next.pointer = transfer.pointerTo(transfer.indicesAt(at));
+  next.element = inMemory(from.element);
+  next.rowStride = transfer.strideAlong(row);
+  next.stride = transfer.strideAlong(inRow);
+  next.rows = transfer.sizeOf(row);
+  next.columns = transfer.sizeOf(inRow);
+  nextTiles.push_back(next);
+}
+
+void KernelEmitter::enterLoop(scf::ForOp loop) {
+  if (nextTiles.empty())
+    return;
+  Value isFirst =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                            loop.getInductionVar(), loop.getLowerBound());
+  for (NextTile &next : nextTiles)
+    next.condition =
+        next.condition ? arith::AndIOp::create(b, loc, next.condition, isFirst)
+                       : isFirst;
+}
+
+void KernelEmitter::askForShare(const NextTile &next, Value number,
+                                int64_t count) {
+  OpBuilder::InsertionGuard guard(b);
+  if (next.condition) {
+    auto choice = scf::IfOp::create(b, loc, next.condition, false);
+    b.setInsertionPointToStart(choice.thenBlock());
+  }
+  auto advance = [&](Value pointer, Value elements) -> Value {
+    return LLVM::GEPOp::create(b, loc, pointer.getType(), next.element, pointer,
+                               LLVM::GEPArg(toI64(elements)));
+  };
+  int64_t share = llvm::divideCeil(next.rows, count);
+  int64_t perLine = kLineBytes * 8 / next.element.getIntOrFloatBitWidth();
+  Value first = mul(number, index(share));
+  auto rows =
+      scf::ForOp::create(b, loc, first, add(first, index(share)), index(1));
+  b.setInsertionPointToStart(rows.getBody());
+  Value start =
+      advance(next.pointer, mul(rows.getInductionVar(), next.rowStride));
+  for (int64_t column = 0; column < next.columns; column += perLine)
+    LLVM::Prefetch::create(b, loc,
+                           advance(start, mul(next.stride, index(column))),
+                           /*rw=*/0, /*hint=*/2, /*cache=*/1);
+}
+
+} // namespace attentile::native
