@@ -68,9 +68,8 @@ public:
     auto loop = scf::ForOp::create(
         b, loc, k.index(0), k.index(vectorSize / (lanes * parts)), k.index(1));
     b.setInsertionPointToStart(loop.getBody());
-    stripe = loop.getInductionVar();
-    PointEmitter stripePoint(k, vector, stripe, lanes, parts);
-    point = &stripePoint;
+    PointEmitter stripe(k, vector, loop.getInductionVar(), lanes, parts);
+    point = &stripe;
     emitOuter(0);
   }
 
@@ -88,7 +87,6 @@ private:
   unsigned lanes = 1, parts = 1;
   int64_t blockRows = 1;
   PointEmitter *point = nullptr;
-  Value stripe; ///< its number
   /// Positions of the loops that are open.
   Coordinates at;
 
@@ -152,10 +150,7 @@ private:
   }
 
   Value advance(Value pointer, Value offset) {
-    if (!offset)
-      return pointer;
-    return LLVM::GEPOp::create(b, loc, pointer.getType(), b.getF32Type(),
-                               pointer, LLVM::GEPArg(k.toI64(offset)));
+    return offset ? k.advance(pointer, b.getF32Type(), offset) : pointer;
   }
 
   /// Each register block asks for a share of what comes next.
@@ -164,7 +159,7 @@ private:
     int64_t stripes = vectorSize / (lanes * parts);
     Value number = arith::DivUIOp::create(b, loc, rowLoop.getInductionVar(),
                                           k.index(blockRows));
-    number = k.add(number, k.mul(stripe, k.index(blocks)));
+    number = k.add(number, k.mul(point->getStripe(), k.index(blocks)));
     for (const NextTile &next : k.nextTiles)
       k.askForShare(next, number, blocks * stripes);
     k.nextTiles.clear();

@@ -74,6 +74,9 @@ public:
   mlir::Value add(mlir::Value a, mlir::Value b);
   mlir::Value mul(mlir::Value a, mlir::Value b);
   mlir::Value toI64(mlir::Value index);
+  /// The pointer to what lies `offset` elements further.
+  mlir::Value advance(mlir::Value pointer, mlir::Type element,
+                      mlir::Value offset);
   /// The indices of an element of a buffer at `at`.
   llvm::SmallVector<mlir::Value> indicesOf(int id, const Coordinates &at);
 

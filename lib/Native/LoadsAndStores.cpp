@@ -108,9 +108,7 @@ static Value elementPointer(KernelEmitter &k, const TensorAccess &tensor,
   Value offset = k.index(0);
   for (auto [index, stride] : llvm::zip_equal(indices, tensor.strides))
     offset = k.add(offset, k.mul(index, stride));
-  return LLVM::GEPOp::create(k.b, k.loc, tensor.pointer.getType(),
-                             inMemory(tensor.element), tensor.pointer,
-                             LLVM::GEPArg(k.toI64(offset)));
+  return k.advance(tensor.pointer, inMemory(tensor.element), offset);
 }
 
 /// The element at `indices`, or 0 outside, in the tensor's element type.

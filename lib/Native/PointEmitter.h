@@ -73,6 +73,7 @@ public:
   llvm::SmallVector<mlir::Value> indicesAt(int buffer, unsigned part);
 
   Axis getVector() const { return vector; }
+  mlir::Value getStripe() const { return stripe; }
   unsigned getParts() const { return vector ? parts : 1; }
   mlir::Type vectorOf(mlir::Type element) const;
 

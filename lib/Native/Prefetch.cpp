@@ -26,7 +26,7 @@ static constexpr int64_t kLineBytes = 64;
 
 void KernelEmitter::noteNext(tile::LoadOp load) {
   Axis along = plan.lane;
-  if (auto loop = dyn_cast<scf::ForOp>(load->getParentOp()))
+  if (auto loop = load->getParentOfType<scf::ForOp>())
     along = loop->getAttrOfType<StringAttr>("tile.axis");
   ArrayRef<Axis> axes = tile::getAxes(load.getType());
   if (!along || axes.size() != 2 || !llvm::is_contained(axes, along))
@@ -72,22 +72,18 @@ void KernelEmitter::askForShare(const NextTile &next, Value number,
     auto choice = scf::IfOp::create(b, loc, next.condition, false);
     b.setInsertionPointToStart(choice.thenBlock());
   }
-  auto advance = [&](Value pointer, Value elements) -> Value {
-    return LLVM::GEPOp::create(b, loc, pointer.getType(), next.element, pointer,
-                               LLVM::GEPArg(toI64(elements)));
-  };
   int64_t share = llvm::divideCeil(next.rows, count);
   int64_t perLine = kLineBytes * 8 / next.element.getIntOrFloatBitWidth();
   Value first = mul(number, index(share));
   auto rows =
       scf::ForOp::create(b, loc, first, add(first, index(share)), index(1));
   b.setInsertionPointToStart(rows.getBody());
-  Value start =
-      advance(next.pointer, mul(rows.getInductionVar(), next.rowStride));
+  Value start = advance(next.pointer, next.element,
+                        mul(rows.getInductionVar(), next.rowStride));
   for (int64_t column = 0; column < next.columns; column += perLine)
-    LLVM::Prefetch::create(b, loc,
-                           advance(start, mul(next.stride, index(column))),
-                           /*rw=*/0, /*hint=*/2, /*cache=*/1);
+    LLVM::Prefetch::create(
+        b, loc, advance(start, next.element, mul(next.stride, index(column))),
+        /*rw=*/0, /*hint=*/2, /*cache=*/1);
 }
 
 } // namespace attentile::native

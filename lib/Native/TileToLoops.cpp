@@ -57,6 +57,11 @@ Value KernelEmitter::toI64(Value value) {
   return b.createOrFold<arith::IndexCastOp>(loc, b.getI64Type(), value);
 }
 
+Value KernelEmitter::advance(Value pointer, Type element, Value offset) {
+  return LLVM::GEPOp::create(b, loc, pointer.getType(), element, pointer,
+                             LLVM::GEPArg(toI64(offset)));
+}
+
 SmallVector<Value> KernelEmitter::indicesOf(int id, const Coordinates &at) {
   const Buffer &buffer = plan.buffers[id];
   SmallVector<Value> indices;

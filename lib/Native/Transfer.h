@@ -115,9 +115,7 @@ public:
   }
 
   Value advance(Value pointer, Value offset) {
-    return LLVM::GEPOp::create(b, loc, pointer.getType(),
-                               inMemory(tensor.element), pointer,
-                               LLVM::GEPArg(k.toI64(offset)));
+    return k.advance(pointer, inMemory(tensor.element), offset);
   }
 
   unsigned alignment() const {
