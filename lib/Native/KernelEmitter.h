@@ -112,6 +112,8 @@ private:
   mlir::Value decodeCell(mlir::Value cell);
   void emitLoop(const Step &step);
   void emitBranch(const Step &step);
+  /// Whether `loop`, of tiles, is in its last iteration.
+  mlir::Value isLast(mlir::scf::ForOp loop);
   void fillView(tile::LoadOp load);
   void copyIn(tile::LoadOp load);
   mlir::Value loadElement(const TensorAccess &from, mlir::ValueRange indices);
