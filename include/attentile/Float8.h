@@ -32,6 +32,12 @@ inline bool isNarrowFloat(mlir::Type type) {
 /// vectors, as arithmetic on the bytes' bits.
 void populateExpandFloat8Patterns(mlir::RewritePatternSet &patterns);
 
+/// Conversions from or to a type that `isExpanded`, whose other side is not
+/// f32: two of them, through f32, for the patterns that expand those.
+void populateConvertThroughF32Patterns(
+    mlir::RewritePatternSet &patterns,
+    const std::function<bool(mlir::Type)> &isExpanded);
+
 } // namespace attentile
 
 #endif

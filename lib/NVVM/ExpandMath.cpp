@@ -224,6 +224,10 @@ struct ExpandReciprocal : OpRewritePattern<arith::DivFOp> {
 struct NVVMExpandMath : impl::NVVMExpandMathBase<NVVMExpandMath> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
+    RewritePatternSet through(context);
+    populateConvertThroughF32Patterns(through, isFloat8);
+    walkAndApplyPatterns(getOperation(), std::move(through));
+
     RewritePatternSet patterns(context);
     patterns
         .add<ExpandUnary<math::ExpOp, native::expandExp>,

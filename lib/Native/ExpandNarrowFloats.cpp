@@ -7,8 +7,9 @@
 //
 // Does: conversions between f32 and bf16 or 8-bit floats (ExpandFloat8.cpp),
 // and between f32 and f16 where the machine has no instruction for it, to
-// integer arithmetic. Expects: scalars or vectors. Leaves: no conversion that
-// becomes a call. Does not handle: bf16 to f32, which LLVM makes a shift
+// integer arithmetic; those between other types go through f32
+// (ConvertThroughF32.cpp). Expects: scalars or vectors. Leaves: no conversion
+// that becomes a call. Does not handle: bf16 to f32, which LLVM makes a shift
 // everywhere; f64.
 //
 //===----------------------------------------------------------------------===//
@@ -149,6 +150,12 @@ struct NativeExpandNarrowFloats
   using NativeExpandNarrowFloatsBase::NativeExpandNarrowFloatsBase;
 
   void runOnOperation() override {
+    RewritePatternSet through(&getContext());
+    populateConvertThroughF32Patterns(through, [this](Type type) {
+      return isFloat8(type) || type.isBF16() || (!hasF16 && type.isF16());
+    });
+    walkAndApplyPatterns(getOperation(), std::move(through));
+
     RewritePatternSet patterns(&getContext());
     patterns.add<TruncToBF16>(&getContext());
     populateExpandFloat8Patterns(patterns);

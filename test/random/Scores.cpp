@@ -49,12 +49,12 @@ ExprRef Generator::real(Axes available, int depth) {
     return f("where($, $, $)",
              {condition(available, depth - 2), next(), next()});
   case 4:
-    return f(pick<const char *>({"tanh($)", "sigmoid($)", "abs($)", "sin($)",
-                                 "cos($)", "(-$)", "exp(-abs($))",
-                                 "log(1.0 + abs($))", "sqrt(abs($))",
-                                 "(1.0 / (1.0 + abs($)))", "floor($)",
-                                 "exp2(min($, 4.0))", "bf16($)", "f16($)",
-                                 "log2(2.0 + abs($))", "rsqrt(0.5 + abs($))"}),
+    return f(pick<const char *>(
+                 {"tanh($)", "sigmoid($)", "abs($)", "sin($)", "cos($)", "(-$)",
+                  "exp(-abs($))", "log(1.0 + abs($))", "sqrt(abs($))",
+                  "(1.0 / (1.0 + abs($)))", "floor($)", "exp2(min($, 4.0))",
+                  "bf16($)", "f16($)", "f8e4m3($)", "f8e5m2($)",
+                  "log2(2.0 + abs($))", "rsqrt(0.5 + abs($))"}),
              {next()});
   case 5:
     return f("clamp($, -2.0, 2.0)", {next()});
@@ -95,7 +95,7 @@ ExprRef Generator::factorOf(Axes rows, Axes summed, const std::string &name) {
   case 5:
     return f(chance(0.5) ? "max($, 0.0)" : "tanh($)", {value});
   default:
-    return f(chance(0.5) ? "bf16($)" : "f32($)", {value});
+    return f(pick<const char *>({"bf16($)", "f8e4m3($)", "f32($)"}), {value});
   }
 }
 
