@@ -11,7 +11,7 @@
 // program alone reads (a bias of pairs), that is what the next iteration loads.
 // What programs share (keys) the one before has read: small tiles of it are
 // asked for only in the last iteration, behind which it may be new, a window's
-// newest keys to the next program.
+// newest keys to the next program; a list of blocks may have it anywhere.
 // Outside all loops it is the next program's rows. The first product after the
 // load asks for it, each of its register blocks for a share, as all at once
 // would wait for each other. Nothing waits for a prefetch, and one of an
@@ -57,8 +57,9 @@ void KernelEmitter::noteNext(tile::LoadOp load) {
   next.rows = transfer.sizeOf(row);
   next.columns = transfer.sizeOf(inRow);
   int64_t bits = next.element.getIntOrFloatBitWidth();
-  if (loop && !llvm::is_contained(axes, plan.lane) &&
-      next.rows * next.columns * bits < 8 * kLargeTile)
+  bool isLarge = next.rows * next.columns * bits >= 8 * kLargeTile;
+  if (loop && !loop->hasAttr("tile.from_list") && !isLarge &&
+      !llvm::is_contained(axes, plan.lane))
     next.condition = isLast(loop);
   nextTiles.push_back(next);
 }
