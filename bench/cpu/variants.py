@@ -4,10 +4,11 @@
     bench/cpu/variants.py --compiler=build/release/bin/attentile [--threads=N] [--only=sdpa|variants] [--json=F]
 
 Needs PyTorch and a C compiler (`cc`). f32, B = 1, H = 8. Each kernel is compiled to an object file and its C header, called
-on the same threads and the same tensors as PyTorch, in turns; medians. Results are compared first with float64.
+on the same threads and the same tensors as PyTorch, in turns. Results are compared first with float64.
 
 sdpa: causal and not, head sizes 64 and 128, 512 to 4096 keys: PyTorch's time over ours.
-variants: 4096 keys; speed per block that holds a visible pair (at the kernel's own tile sizes) beside the plain kernel's.
+variants: 4096 keys; speed per block that holds a visible pair (at the kernel's own tile sizes) beside the plain kernel's,
+which takes turns with each. Ratios are medians over the turns.
 """
 import argparse
 import concurrent.futures
@@ -178,9 +179,9 @@ def check(example, values, visible):
             sys.exit(f"{example} is wrong: error {error:.1e} of a row; nothing is timed")
 
 
-def medians(functions, rounds):
-    """Of functions that take turns: each runs twice, the second is timed. Threads of the one before spin for a while
-    when they are done, on the cores that the next needs: each starts after a pause."""
+def turns(functions, rounds):
+    """Times of functions that take turns: each runs twice, the second is timed. Threads of the one before spin for a
+    while when they are done, on the cores that the next needs: each starts after a pause."""
     times = {name: [] for name in functions}
     for _ in range(rounds):
         for name, function in functions.items():
@@ -189,7 +190,12 @@ def medians(functions, rounds):
             start = time.perf_counter()
             function()
             times[name].append(time.perf_counter() - start)
-    return {name: statistics.median(values) for name, values in times.items()}
+    return times
+
+
+def ratio(times, over, under):
+    """The median of the ratios of each turn: a machine's speed may change from one turn to the next."""
+    return statistics.median(a / b for a, b in zip(times[over], times[under]))
 
 
 def sdpa(options, folder):
@@ -205,10 +211,11 @@ def sdpa(options, folder):
                 check(example, values, visible)
                 peer = lambda: scaled_dot_product_attention(  # noqa: E731
                     values["Q"], values["K"], values["V"], is_causal=example == CAUSAL)
-                times = medians({"ours": ours, "pytorch": peer}, options.rounds)
+                times = turns({"ours": ours, "pytorch": peer}, options.rounds)
+                seconds = {name: statistics.median(values) for name, values in times.items()}
                 flops = 4 * HEADS * s * s * d / (2 if example == CAUSAL else 1)
-                rows.append({"kernel": example, "d": d, "s": s, "ratio": times["pytorch"] / times["ours"]} | times)
-                print(f"{example:14} {d:4} {s:5} {times['ours'] * 1e3:9.2f} {flops / times['ours'] / 1e9:8.1f} "
+                rows.append({"kernel": example, "d": d, "s": s, "ratio": ratio(times, "pytorch", "ours")} | seconds)
+                print(f"{example:14} {d:4} {s:5} {seconds['ours'] * 1e3:9.2f} {flops / seconds['ours'] / 1e9:8.1f} "
                       f"{rows[-1]['ratio']:18.2f}", flush=True)
     ratios = [row["ratio"] for row in rows]
     print(f"worst {min(ratios):.2f}, geometric mean {math.exp(sum(map(math.log, ratios)) / len(ratios)):.2f}")
@@ -219,29 +226,28 @@ def variants(options, folder):
     rows = []
     print(f"{'kernel':20} {'d':>4} {'ms':>8} {'blocks':>7} {'of plain':>9} {'per block':>10} {'bar':>5}")
     for which, d in enumerate(HEAD_SIZES):
-        functions, cases = {}, {}
+        plain = None
         for example in (PLAIN, *BARS):
             kernel = Kernel(options.compiler, folder, example, d)
             values, visible = inputs(example, d, LONG)
-            functions[example] = kernel.prepare(options.threads, values)
-            functions[example]()
+            ours = kernel.prepare(options.threads, values)
+            ours()
             check(example, values, visible)
             if example == "19-dropout":
                 values["rate"] = 0.1
-                functions[example] = kernel.prepare(options.threads, values)
+                ours = kernel.prepare(options.threads, values)
             tm, tn = kernel.tiles
             padded = torch.nn.functional.pad(visible, (0, -LONG % tn, 0, -LONG % tm))
             blocks = int(padded.reshape(-(-LONG // tm), tm, -(-LONG // tn), tn).any(3).any(1).sum())
-            cases[example] = {"blocks": blocks, "pairs": blocks * tm * tn, "kernel": kernel}
-        times = medians(functions, options.rounds)
-        plain = cases[PLAIN]["pairs"] / times[PLAIN]
-        for example, case in cases.items():
-            ratio, bar = case["pairs"] / times[example] / plain, BARS.get(example, (1, 1))[which]
-            print(f"{example:20} {d:4} {times[example] * 1e3:8.1f} {case['blocks']:7} "
-                  f"{times[PLAIN] / times[example]:9.2f} {ratio:10.2f} {bar:5.2f}{'' if ratio >= bar else '  below'}",
-                  flush=True)
-            rows.append({"kernel": example, "d": d, "s": LONG, "seconds": times[example], "blocks": case["blocks"],
-                         "per_block": ratio, "bar": bar})
+            pairs = blocks * tm * tn
+            plain = plain or {"run": ours, "pairs": pairs, "kernel": kernel}
+            times = turns({"plain": plain["run"], "ours": ours}, options.rounds)
+            of_plain, bar = ratio(times, "plain", "ours"), BARS.get(example, (1, 1))[which]
+            per_block, seconds = of_plain * pairs / plain["pairs"], statistics.median(times["ours"])
+            print(f"{example:20} {d:4} {seconds * 1e3:8.1f} {blocks:7} {of_plain:9.2f} {per_block:10.2f} {bar:5.2f}"
+                  f"{'' if per_block >= bar or example == PLAIN else '  below'}", flush=True)
+            rows.append({"kernel": example, "d": d, "s": LONG, "seconds": seconds, "blocks": blocks,
+                         "per_block": per_block, "bar": bar})
     return rows
 
 
