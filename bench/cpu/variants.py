@@ -8,7 +8,7 @@ on the same threads and the same tensors as PyTorch, in turns. Results are compa
 
 sdpa: causal and not, head sizes 64 and 128, 512 to 4096 keys: PyTorch's time over ours.
 variants: 4096 keys; speed per block that holds a visible pair (at the kernel's own tile sizes) beside the plain kernel's,
-which takes turns with each. Ratios are medians over the turns.
+which takes turns with each, with itself too: that row shows the noise. Ratios are medians over the turns.
 """
 import argparse
 import concurrent.futures
@@ -240,10 +240,10 @@ def variants(options, folder):
             padded = torch.nn.functional.pad(visible, (0, -LONG % tn, 0, -LONG % tm))
             blocks = int(padded.reshape(-(-LONG // tm), tm, -(-LONG // tn), tn).any(3).any(1).sum())
             pairs = blocks * tm * tn
-            plain = plain or {"run": ours, "pairs": pairs, "kernel": kernel}
-            times = turns({"plain": plain["run"], "ours": ours}, options.rounds)
+            plain = plain or (ours, pairs)
+            times = turns({"plain": plain[0], "ours": ours}, options.rounds)
             of_plain, bar = ratio(times, "plain", "ours"), BARS.get(example, (1, 1))[which]
-            per_block, seconds = of_plain * pairs / plain["pairs"], statistics.median(times["ours"])
+            per_block, seconds = of_plain * pairs / plain[1], statistics.median(times["ours"])
             print(f"{example:20} {d:4} {seconds * 1e3:8.1f} {blocks:7} {of_plain:9.2f} {per_block:10.2f} {bar:5.2f}"
                   f"{'' if per_block >= bar or example == PLAIN else '  below'}", flush=True)
             rows.append({"kernel": example, "d": d, "s": LONG, "seconds": seconds, "blocks": blocks,

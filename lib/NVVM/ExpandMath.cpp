@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Does: replaces exp, log, log2, tanh, pow, sin, cos and 1 / x on f32 scalars,
-// and conversions from bf16, 8-bit integers, and from and to 8-bit floats.
+// and conversions from bf16, 8-bit integers, and from and to 8-bit floats,
+// those of other types than f32 through it (ConvertThroughF32.cpp).
 // Expects: registers, no fragments.
 // Leaves: exp2, which is one instruction, and what the instruction set rounds
 //   correctly: sqrt, fma, floor and its kin.

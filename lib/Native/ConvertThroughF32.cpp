@@ -13,7 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "attentile/Float8.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "attentile/Lanes.h"
 
 using namespace mlir;
 
@@ -35,10 +35,9 @@ public:
     Type to = getElementTypeOrSelf(op.getType());
     if (isWide(from) || isWide(to) || !(isExpanded(from) || isExpanded(to)))
       return failure();
-    Type wide = rewriter.getF32Type();
-    if (auto shaped = dyn_cast<ShapedType>(op.getType()))
-      wide = shaped.clone(wide);
     Location loc = op.getLoc();
+    Type wide = native::Lanes(rewriter, loc, op.getType(), false)
+                    .withElement(rewriter.getF32Type());
     Value x;
     if constexpr (std::is_same_v<Op, arith::TruncFOp>)
       x = arith::ExtFOp::create(rewriter, loc, wide, op.getIn());

@@ -62,3 +62,40 @@ tile.program @scores sizes(%M, %N)
 // CHECK-COUNT-4: llvm.intr.prefetch
 // CHECK-NEXT: {{^ *[}]$}}
 // CHECK-NOT: llvm.intr.prefetch
+
+// The same K over a list of blocks: it is asked for in each iteration.
+tile.program @listed sizes(%M, %N)
+    ins(%Q: f32[M, 64], %K: f32[N, 64], %L: i32[M, N]) outs(%O: f32[M, 64]) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %blocks = arith.ceildivsi %M, %c64 : index
+  tile.kernel @listed_0 grid(%i < %blocks) {
+    %m0 = arith.muli %i, %c64 : index
+    %m = tile.index %m0 : tensor<64xindex, #m>
+    %d = tile.index %c0 : tensor<64xindex, #d>
+    %q = tile.load %Q[%m, %d] : tensor<?x64xf32>, (tensor<64xindex, #m>, tensor<64xindex, #d>) -> tensor<64x64xf32, #md>
+    %zero = arith.constant dense<0.0> : tensor<64x64xf32, #md>
+    %r = scf.for %at = %c0 to %N step %c1 iter_args(%acc = %zero) -> (tensor<64x64xf32, #md>) {
+      %entry = tile.load %L[%i, %at] : tensor<?x?xi32>, (index, index) -> i32
+      %block = arith.index_cast %entry : i32 to index
+      %n0 = arith.muli %block, %c64 : index
+      %n = tile.index %n0 : tensor<64xindex, #n>
+      %k = tile.load %K[%n, %d] : tensor<?x64xf32>, (tensor<64xindex, #n>, tensor<64xindex, #d>) -> tensor<64x64xf32, #nd>
+      %s = tile.dot %q, %k over ["d"] product f32 : tensor<64x64xf32, #md>, tensor<64x64xf32, #nd> -> tensor<64x64xf32, #mn>
+      %acc1 = tile.dot %s, %k acc %acc over ["n"] product f32 : tensor<64x64xf32, #mn>, tensor<64x64xf32, #nd> acc tensor<64x64xf32, #md> -> tensor<64x64xf32, #md>
+      scf.yield %acc1 : tensor<64x64xf32, #md>
+    } {tile.axis = "n", tile.from_list}
+    tile.store %r, %O[%m, %d] : tensor<64x64xf32, #md>, tensor<?x64xf32>, (tensor<64xindex, #m>, tensor<64xindex, #d>)
+  }
+}
+
+// CHECK-LABEL: func.func @listed_0(
+// CHECK-COUNT-4: llvm.intr.prefetch
+// CHECK-NEXT: {{^ *[}]$}}
+// CHECK-NEXT: {{^ *[}]$}}
+// CHECK-NOT: scf.if
+// CHECK: scf.for
+// CHECK-COUNT-4: llvm.intr.prefetch
+// CHECK-NEXT: {{^ *[}]$}}
+// CHECK-NOT: llvm.intr.prefetch
