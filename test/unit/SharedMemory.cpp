@@ -16,11 +16,15 @@ using namespace mlir;
 namespace attentile::test {
 namespace {
 
+/// To nearest even; 8-bit floats saturate, as the language says.
 llvm::APFloat toAPFloat(FloatType type, double value) {
+  const llvm::fltSemantics &semantics = type.getFloatSemantics();
   llvm::APFloat result(value);
   bool losesInfo;
-  result.convert(type.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven,
-                 &losesInfo);
+  result.convert(semantics, llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+  bool isTooLarge = !result.isFinite() && !std::isnan(value);
+  if (isTooLarge && type.getWidth() == 8)
+    return llvm::APFloat::getLargest(semantics, std::signbit(value));
   return result;
 }
 

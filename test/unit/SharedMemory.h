@@ -29,7 +29,8 @@
 
 namespace attentile::test {
 
-/// `value` rounded to `type`; integers wrap, i1 is 0 or 1.
+/// `value` rounded to `type`; 8-bit floats saturate, integers wrap, i1 is 0
+/// or 1.
 double roundTo(mlir::Type type, double value);
 
 class SharedMemory {
