@@ -193,7 +193,25 @@ ATTENTILE_API attentile_status attentile_launch(
     attentile_kernel *kernel, const attentile_arguments *arguments,
     attentile_stream stream, void *workspace, size_t workspace_bytes);
 
-/** The same with workspace that is allocated and freed on the stream. */
+/** The first part of a launch: finds the lists of blocks that masks leave (of
+    packed documents, a neighbourhood, a table of blocks), into the workspace.
+    Only the tensors that decide them are looked at; the others' data may be
+    null. Without lists, as of causal masks, it launches nothing. */
+ATTENTILE_API attentile_status attentile_list_blocks(
+    attentile_kernel *kernel, const attentile_arguments *arguments,
+    attentile_stream stream, void *workspace, size_t workspace_bytes);
+
+/** The rest of it, as often as wanted, for the layers of a model say: with
+    workspace that attentile_list_blocks has filled, for the same sizes and
+    scalars and the same elements of the tensors that decide the lists. Lists of
+    others leave out what they leave out, but nothing outside of tensors is
+    accessed. Launches that share workspace must follow each other. */
+ATTENTILE_API attentile_status attentile_launch_listed(
+    attentile_kernel *kernel, const attentile_arguments *arguments,
+    attentile_stream stream, void *workspace, size_t workspace_bytes);
+
+/** The same as attentile_launch with workspace that is allocated and freed on
+    the stream. */
 ATTENTILE_API attentile_status attentile_launch_allocating(
     attentile_kernel *kernel, const attentile_arguments *arguments,
     attentile_stream stream);

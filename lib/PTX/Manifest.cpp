@@ -37,12 +37,14 @@ private:
   tile::ProgramOp program;
   attn::SignatureOpInterface head;
   Operation *problem = nullptr; ///< the first thing that is no expression
+  llvm::DenseSet<Value> lists;  ///< workspaces of kernels that make lists
 
   json::Value expression(Value value);
   json::Value expression(AffineExpr expr);
   json::Array expressions(ValueRange values);
   json::Array shapeOf(AffineMap shape);
   json::Object tensorOf(BlockArgument tensor, bool isOutput);
+  bool makesLists(warp::KernelOp kernel);
   json::Object functionOf(warp::KernelOp kernel);
   json::Object launchOf(warp::KernelOp kernel, warp::KernelOp otherwise);
 };
@@ -237,6 +239,22 @@ json::Object argumentOf(const KernelArgument &argument) {
   return json::Object{{"kind", kind}, {"name", name}};
 }
 
+/// Whether a kernel only writes lists of blocks, and these follow from inputs
+/// and scalars: of other kernels it reads nothing but lists. Asked of all
+/// kernels in order.
+bool Describer::makesLists(warp::KernelOp kernel) {
+  if (!kernel->hasAttr("tile.block_list"))
+    return false;
+  llvm::DenseSet<Value> written;
+  kernel.walk([&](warp::StoreOp op) { written.insert(op.getTensor()); });
+  for (const KernelArgument &argument : getKernelArguments(kernel))
+    if (argument.kind == KernelArgument::Workspace &&
+        !written.contains(argument.value) && !lists.contains(argument.value))
+      return false;
+  lists.insert_range(written);
+  return true;
+}
+
 /// A function of the image, and how it is launched.
 json::Object Describer::functionOf(warp::KernelOp kernel) {
   json::Array arguments;
@@ -263,6 +281,8 @@ json::Object Describer::launchOf(warp::KernelOp kernel,
                                         {"dims", std::move(dims)},
                                         {"bytes", need.bytes}});
   }
+  if (makesLists(kernel))
+    launch["lists"] = true;
   if (!requirements.empty())
     launch["requires"] = std::move(requirements);
   if (otherwise)

@@ -10,6 +10,19 @@
 
 namespace attentile::runtime {
 
+static attentile_status checkDevice(const Arguments &arguments,
+                                    unsigned number) {
+  int32_t device = arguments.tensors[number].device;
+  if (device == arguments.tensors[0].device)
+    return ATTENTILE_SUCCESS;
+  return fail(ATTENTILE_INVALID_ARGUMENT,
+              "'%s': expected a tensor on device %d, as '%s' is, got one on "
+              "device %d",
+              arguments.manifest->tensors[number].name.c_str(),
+              arguments.tensors[0].device,
+              arguments.manifest->tensors[0].name.c_str(), device);
+}
+
 static attentile_status checkAddress(const Arguments &arguments,
                                      unsigned number, Extent &extent) {
   const TensorParameter &parameter = arguments.manifest->tensors[number];
@@ -27,12 +40,8 @@ static attentile_status checkAddress(const Arguments &arguments,
     return fail(ATTENTILE_INVALID_ARGUMENT,
                 "'%s': expected an address that is a multiple of %u, got %p",
                 name, bytes, tensor.data);
-  if (tensor.device != arguments.tensors[0].device)
-    return fail(ATTENTILE_INVALID_ARGUMENT,
-                "'%s': expected a tensor on device %d, as '%s' is, got one on "
-                "device %d",
-                name, arguments.tensors[0].device,
-                arguments.manifest->tensors[0].name.c_str(), tensor.device);
+  if (attentile_status status = checkDevice(arguments, number))
+    return status;
   if (!makeExtent(address, bytes, tensor.rank, tensor.sizes,
                   arguments.strides[number], extent))
     return fail(ATTENTILE_INVALID_ARGUMENT,
@@ -55,14 +64,20 @@ static attentile_status checkAddress(const Arguments &arguments,
   return ATTENTILE_SUCCESS;
 }
 
-attentile_status checkAddresses(const Arguments &arguments,
+attentile_status checkAddresses(const Arguments &arguments, uint64_t used,
                                 const void *workspace, size_t workspaceBytes) {
   const Manifest &manifest = *arguments.manifest;
   Extent extents[kMaxTensors];
   size_t count = manifest.tensors.size();
-  for (size_t i = 0; i < count; ++i)
-    if (attentile_status status = checkAddress(arguments, i, extents[i]))
+  for (size_t i = 0; i < count; ++i) {
+    bool isUsed = used >> i & 1;
+    if (!isUsed)
+      extents[i] = {}; // no bytes
+    if (attentile_status status = isUsed
+                                      ? checkAddress(arguments, i, extents[i])
+                                      : checkDevice(arguments, i))
       return status;
+  }
   for (size_t out = 0; out < count; ++out) {
     if (!manifest.tensors[out].isOutput)
       continue;

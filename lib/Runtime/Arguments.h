@@ -31,9 +31,10 @@ attentile_status bindArguments(const Manifest &manifest,
                                const attentile_arguments &given,
                                Arguments &arguments);
 
-/// Addresses: null, alignment, device as the tensors say, overlaps. `workspace`
-/// is looked at where the kernel needs one.
-attentile_status checkAddresses(const Arguments &arguments,
+/// Addresses: null, alignment, device as the tensors say, overlaps; of tensors
+/// that are not `used` (a bit each) only the device. `workspace` is looked at
+/// where the kernel needs one.
+attentile_status checkAddresses(const Arguments &arguments, uint64_t used,
                                 const void *workspace, size_t workspaceBytes);
 
 } // namespace attentile::runtime

@@ -13,6 +13,9 @@ using namespace attentile::runtime;
 using attentile::sizeOf;
 
 namespace {
+/// The grids of a launch: all, those that find lists of blocks, or the others.
+enum class Part { All, Lists, Listed };
+
 /// One grid, ready to go.
 struct Grid {
   const Function *description;
@@ -21,17 +24,43 @@ struct Grid {
 };
 } // namespace
 
-/// Whether every tensor's memory is on the device. A managed allocation is
-/// everywhere.
+static bool belongsTo(Part part, const Launch &launch) {
+  return part == Part::All || launch.makesLists == (part == Part::Lists);
+}
+
+/// A bit for each tensor whose elements are looked at: what finds lists leaves
+/// out most.
+static uint64_t getUsedTensors(const Manifest &manifest, Part part) {
+  static_assert(kMaxTensors < 64);
+  if (part != Part::Lists)
+    return (uint64_t(1) << manifest.tensors.size()) - 1;
+  uint64_t used = 0;
+  auto add = [&](const Function &function) {
+    for (const Parameter &parameter : function.parameters)
+      if (parameter.kind == Parameter::Tensor)
+        used |= uint64_t(1) << parameter.index;
+  };
+  for (const Launch &launch : manifest.launches) {
+    if (!launch.makesLists)
+      continue;
+    add(launch);
+    if (launch.otherwise)
+      add(*launch.otherwise);
+  }
+  return used;
+}
+
+/// Whether the memory of every tensor that is used is on the device. A managed
+/// allocation is everywhere.
 static attentile_status checkMemory(const CudaDriver &driver,
-                                    const Arguments &arguments) {
+                                    const Arguments &arguments, uint64_t used) {
   const Manifest &manifest = *arguments.manifest;
   for (size_t i = 0; i < manifest.tensors.size(); ++i) {
     const attentile_tensor &tensor = arguments.tensors[i];
-    bool isEmpty = false;
+    bool isSkipped = !(used >> i & 1);
     for (int32_t dim = 0; dim < tensor.rank; ++dim)
-      isEmpty |= tensor.sizes[dim] == 0;
-    if (isEmpty)
+      isSkipped |= tensor.sizes[dim] == 0;
+    if (isSkipped)
       continue;
     // CU_POINTER_ATTRIBUTE_MEMORY_TYPE, _IS_MANAGED, _DEVICE_ORDINAL
     int attributes[] = {2, 8, 9};
@@ -183,10 +212,10 @@ static CUresult launchGrid(const CudaDriver &driver, const Arguments &arguments,
 }
 
 /// Checks and launches; with `allocates`, the workspace comes from the stream.
-static attentile_status launchAll(attentile_kernel *kernel,
-                                  const attentile_arguments *given,
-                                  attentile_stream stream, void *workspace,
-                                  size_t workspaceBytes, bool allocates) {
+static attentile_status launchPart(attentile_kernel *kernel, Part part,
+                                   const attentile_arguments *given,
+                                   attentile_stream stream, void *workspace,
+                                   size_t workspaceBytes, bool allocates) {
   if (!kernel || !given)
     return fail(ATTENTILE_INVALID_ARGUMENT,
                 "expected a kernel and arguments, got null");
@@ -197,8 +226,9 @@ static attentile_status launchAll(attentile_kernel *kernel,
   size_t needed = arguments.workspaceBytes;
   if (allocates)
     arguments.workspaceBytes = 0; // none to check
+  uint64_t used = getUsedTensors(manifest, part);
   if (attentile_status status =
-          checkAddresses(arguments, workspace, workspaceBytes))
+          checkAddresses(arguments, used, workspace, workspaceBytes))
     return status;
   attentile_status status = ATTENTILE_SUCCESS;
   int32_t device = given->tensor_count ? given->tensors[0].device : 0;
@@ -209,13 +239,16 @@ static attentile_status launchAll(attentile_kernel *kernel,
   CurrentContext current(driver, loaded->device->context);
   if (current.result)
     return failDriver(driver, current.result, "cannot use the GPU");
-  if (attentile_status status = checkMemory(driver, arguments))
+  if (attentile_status status = checkMemory(driver, arguments, used))
     return status;
   Grid grids[kMaxLaunches];
+  size_t count = 0;
   for (size_t i = 0; i < manifest.launches.size(); ++i)
-    if (attentile_status status = chooseGrid(arguments, manifest.launches[i],
-                                             loaded->functions[i], grids[i]))
-      return status;
+    if (belongsTo(part, manifest.launches[i]))
+      if (attentile_status status =
+              chooseGrid(arguments, manifest.launches[i], loaded->functions[i],
+                         grids[count++]))
+        return status;
   CUdeviceptr allocated = 0;
   if (allocates && needed > 0) {
     if (CUresult result = driver.MemAllocAsync(&allocated, needed, stream))
@@ -223,7 +256,7 @@ static attentile_status launchAll(attentile_kernel *kernel,
     workspace = reinterpret_cast<void *>(allocated);
   }
   CUresult result = 0;
-  for (size_t i = 0; i < manifest.launches.size() && !result; ++i)
+  for (size_t i = 0; i < count && !result; ++i)
     if (grids[i].cells > 0)
       result = launchGrid(driver, arguments, grids[i], stream, workspace);
   CUresult freed = allocated ? driver.MemFreeAsync(allocated, stream) : 0;
@@ -253,13 +286,30 @@ attentile_status attentile_launch(attentile_kernel *kernel,
                                   const attentile_arguments *arguments,
                                   attentile_stream stream, void *workspace,
                                   size_t workspace_bytes) {
-  return launchAll(kernel, arguments, stream, workspace, workspace_bytes,
-                   false);
+  return launchPart(kernel, Part::All, arguments, stream, workspace,
+                    workspace_bytes, false);
+}
+
+attentile_status attentile_list_blocks(attentile_kernel *kernel,
+                                       const attentile_arguments *arguments,
+                                       attentile_stream stream, void *workspace,
+                                       size_t workspace_bytes) {
+  return launchPart(kernel, Part::Lists, arguments, stream, workspace,
+                    workspace_bytes, false);
+}
+
+attentile_status attentile_launch_listed(attentile_kernel *kernel,
+                                         const attentile_arguments *arguments,
+                                         attentile_stream stream,
+                                         void *workspace,
+                                         size_t workspace_bytes) {
+  return launchPart(kernel, Part::Listed, arguments, stream, workspace,
+                    workspace_bytes, false);
 }
 
 attentile_status
 attentile_launch_allocating(attentile_kernel *kernel,
                             const attentile_arguments *arguments,
                             attentile_stream stream) {
-  return launchAll(kernel, arguments, stream, nullptr, 0, true);
+  return launchPart(kernel, Part::All, arguments, stream, nullptr, 0, true);
 }

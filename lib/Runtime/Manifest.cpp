@@ -46,6 +46,7 @@ private:
                    const std::string &where, bool mayBeEmpty = false);
   uint64_t number(const json &object, const char *key, uint64_t most,
                   const std::string &where);
+  bool flag(const json &object, const char *key, const std::string &where);
   const json &list(const json &object, const char *key, size_t most,
                    const std::string &where, bool mayBeAbsent = false);
   ElementType type(const json &object, const std::string &where);
@@ -100,6 +101,14 @@ uint64_t Reader::number(const json &object, const char *key, uint64_t most,
               where + key, "a number from 0 to " + std::to_string(most)))
     return 0;
   return value->get<uint64_t>();
+}
+
+/// False where it is absent.
+bool Reader::flag(const json &object, const char *key,
+                  const std::string &where) {
+  const json *value = member(object, key);
+  expect(!value || value->is_boolean(), where + key, "true or false");
+  return value && *value == true;
 }
 
 const json &Reader::list(const json &object, const char *key, size_t most,
@@ -310,10 +319,7 @@ Function Reader::readFunction(const json &object, const std::string &where) {
   expect(function.threads > 0 && function.threads % 32 == 0, where + "threads",
          "a multiple of 32, got " + std::to_string(function.threads));
   function.shared = number(object, "shared", 1 << 20, where);
-  const json *dependent = member(object, "dependent");
-  expect(!dependent || dependent->is_boolean(), where + "dependent",
-         "true or false");
-  function.isDependent = dependent && *dependent == true;
+  function.isDependent = flag(object, "dependent", where);
   for (const json &entry : list(object, "arguments", kMaxParameters, where))
     function.parameters.push_back(readParameter(
         entry, where + "arguments[" +
@@ -322,7 +328,8 @@ Function Reader::readFunction(const json &object, const std::string &where) {
 }
 
 void Reader::readLaunch(const json &object, const std::string &where) {
-  Launch launch{readFunction(object, where), {}, {}};
+  Launch launch{
+      readFunction(object, where), flag(object, "lists", where), {}, {}};
   if (const json *otherwise = member(object, "otherwise"))
     if (expect(otherwise->is_object(), where + "otherwise", "a function"))
       launch.otherwise = readFunction(*otherwise, where + "otherwise.");

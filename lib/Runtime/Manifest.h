@@ -82,6 +82,8 @@ struct Function {
 
 /// A function, and another for tensors that are not as it requires them.
 struct Launch : Function {
+  /// Only writes lists of blocks, from inputs, scalars and other lists.
+  bool makesLists = false;
   std::vector<Requirement> requirements;
   std::optional<Function> otherwise;
 };

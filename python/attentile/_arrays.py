@@ -110,8 +110,13 @@ def current_stream(x, device):
     return 0
 
 
-def empty_like(x, type, sizes, device, name):
-    """A new array of the library of `x`."""
+def absent(type, sizes, device):
+    """An array that has no memory."""
+    return Array(None, type, sizes, _row_major(sizes), device, None)
+
+
+def empty_like(x, type, sizes, device, name, instead):
+    """A new array of the library of `x`; `instead` says what else a caller may do."""
     library = __import__(type_module(x))
     if type_module(x) == "torch":
         dtype = getattr(library, next(k for k, v in _TORCH.items() if v == type).partition(".")[2])
@@ -119,7 +124,7 @@ def empty_like(x, type, sizes, device, name):
     if type_module(x) == "cupy" and type in _TYPESTR.values():
         with library.cuda.Device(device):
             return library.empty(sizes, dtype=next(k for k, v in _TYPESTR.items() if v == type))
-    raise TypeError(f"'{name}': arrays of {type_module(x)} cannot be made here; give the output with out=")
+    raise TypeError(f"'{name}': arrays of {type_module(x)} cannot be made here; {instead}")
 
 
 def type_module(x):

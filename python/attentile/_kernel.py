@@ -21,17 +21,49 @@ def _handle(stream):
     raise TypeError(f"expected a stream or its address, got {type(stream).__name__}")
 
 
+def _stream_of(stream, values):
+    """The caller's stream as an address: the one given, else that which the first input's library works on."""
+    stream = _handle(stream)
+    if stream is None and values:
+        device = getattr(getattr(values[0], "device", None), "index", None)
+        stream = _arrays.current_stream(values[0], device)
+    return stream
+
+
+class BlockLists:
+    """What Kernel.list_blocks found: lists of blocks in `workspace`, for these sizes and scalars."""
+
+    def __init__(self, kernel, sizes, scalars, workspace):
+        self.kernel, self.sizes, self.scalars, self.workspace = kernel, sizes, scalars, workspace
+
+    def __repr__(self):
+        sizes = ", ".join(f"{name}={size}" for name, size in (self.sizes | self.scalars).items())
+        return f"<attentile.BlockLists of {self.kernel.name}({sizes})>"
+
+    def check(self, kernel, sizes, scalars):
+        """Raises TypeError if they are another kernel's, or of other sizes or scalars."""
+        if kernel is not self.kernel:
+            raise TypeError(f"lists: expected those of {kernel!r}, got those of {self.kernel!r}")
+        mine, given = self.sizes | self.scalars, sizes | scalars
+        for name in mine | given:
+            if mine.get(name) != given.get(name):
+                raise TypeError(f"lists: expected those of {name}={given.get(name, 'default')}, "
+                                f"got those of {name}={mine.get(name, 'default')}")
+
+
 class Kernel:
     """A kernel loaded from its manifest.
 
-    `kernel(*inputs, out=None, stream=None, workspace=None, **scalars)` launches
-    it on the caller's stream and returns the output, or a tuple of the outputs. Inputs
-    come in the order of the kernel's head, by position or by name. Outputs
-    that `out` does not give (an array, a sequence or a dict by name) are
-    allocated by the inputs' library (PyTorch, CuPy). Workspace, an array of at
-    least workspace_bytes() without gaps, is allocated on the stream where it is
-    not given. Scalars that are not given take their default. Raises TypeError for what is no GPU array and
-    attentile.Error, with the argument's name, for what the kernel refuses.
+    `kernel(*inputs, out=None, stream=None, workspace=None, lists=None, **scalars)`
+    launches it on the caller's stream and returns the output, or a tuple of the
+    outputs. Inputs come in the order of the kernel's head, by position or by
+    name. Outputs that `out` does not give (an array, a sequence or a dict by
+    name) are allocated by the inputs' library (PyTorch, CuPy). Workspace, an
+    array of at least workspace_bytes() without gaps, is allocated on the stream
+    where it is not given. Scalars that are not given take their default. `lists`
+    are those that list_blocks found: they are not searched for again. Raises
+    TypeError for what is no GPU array and attentile.Error, with the argument's
+    name, for what the kernel refuses.
     """
 
     def __init__(self, path):
@@ -91,26 +123,61 @@ class Kernel:
             if out.get(name) is not None:
                 result.append(out[name])
                 continue
-            try:
-                sizes = [evaluate(entry, self._sizes(arrays)) for entry in tensor["shape"]]
-            except (KeyError, ValueError) as error:
-                raise TypeError(f"'{name}': its shape does not follow from the inputs ({error}); give it with out=")
-            result.append(_arrays.empty_like(like, tensor["type"], sizes, arrays[0].device, name))
+            sizes = self._output_sizes(tensor, arrays)
+            result.append(_arrays.empty_like(like, tensor["type"], sizes, arrays[0].device, name, "give it with out="))
         return result
 
-    def __call__(self, *inputs, out=None, stream=None, workspace=None, **by_name):
-        values, scalars = self._bind(inputs, by_name)
-        stream = _handle(stream)
-        if stream is None and values:
-            device = getattr(getattr(values[0], "device", None), "index", None)
-            stream = _arrays.current_stream(values[0], device)
+    def _output_sizes(self, tensor, arrays):
+        try:
+            return [evaluate(entry, self._sizes(arrays)) for entry in tensor["shape"]]
+        except (KeyError, ValueError) as error:
+            raise TypeError(f"'{tensor['name']}': its shape does not follow from the inputs ({error}); "
+                            "give it with out=")
+
+    def _heads(self, values, out, stream):
+        """Inputs and, without memory where `out` does not give them, outputs: for what only asks their sizes."""
         arrays = [_arrays.describe(x, t["name"], stream) for x, t in zip(values, self.inputs)]
+        if out is not None:
+            results = self._outputs(out, arrays, values[0])
+            return arrays + [_arrays.describe(x, t["name"], stream) for x, t in zip(results, self.outputs)]
+        return arrays + [_arrays.absent(t["type"], self._output_sizes(t, arrays), arrays[0].device)
+                         for t in self.outputs]
+
+    def __call__(self, *inputs, out=None, stream=None, workspace=None, lists=None, **by_name):
+        values, scalars = self._bind(inputs, by_name)
+        stream = _stream_of(stream, values)
+        arrays = [_arrays.describe(x, t["name"], stream) for x, t in zip(values, self.inputs)]
+        launch = _runtime.library.attentile_launch
+        if lists is not None:
+            if workspace is not None:
+                raise TypeError(f"{self.name}: expected workspace or lists, which have one, got both")
+            lists.check(self, self._sizes(arrays), scalars)
+            launch, workspace = _runtime.library.attentile_launch_listed, lists.workspace
         results = self._outputs(out, arrays, values[0] if values else None)
         arrays += [_arrays.describe(x, t["name"], stream) for x, t in zip(results, self.outputs)]
-        if workspace is not None:
-            workspace = _arrays.describe(workspace, "workspace", stream)
-        self._launch(arrays, scalars, stream, workspace)
+        if workspace is None and lists is None:
+            arguments = self._arguments(arrays, scalars)
+            _runtime.check(_runtime.library.attentile_launch_allocating(self._handle, byref(arguments), stream or None))
+        else:
+            self._launch(launch, arrays, scalars, stream, workspace)
         return results[0] if len(results) == 1 else tuple(results)
+
+    def list_blocks(self, *inputs, out=None, stream=None, workspace=None, **by_name):
+        """Finds the lists of blocks that masks leave, for `kernel(..., lists=lists)`, as often as wanted: for all
+        layers of a model, say. They hold as long as sizes, scalars and the elements of the tensors that decide them
+        (the documents, a table of blocks) stay the same; other tensors are not looked at, outputs not needed. Calls
+        with the same lists share their workspace: they must follow each other. Where masks have no lists (a causal
+        one) nothing is done.
+        """
+        values, scalars = self._bind(inputs, by_name)
+        stream = _stream_of(stream, values)
+        arrays = self._heads(values, out, stream)
+        if workspace is None:
+            if size := self._workspace_bytes(arrays, scalars):
+                workspace = _arrays.empty_like(values[0], "i8", [size], arrays[0].device, "workspace",
+                                               "give it with workspace=")
+        self._launch(_runtime.library.attentile_list_blocks, arrays, scalars, stream, workspace)
+        return BlockLists(self, self._sizes(arrays), scalars, workspace)
 
     def _arguments(self, arrays, scalars):
         tensors = (_runtime.Tensor * len(arrays))()
@@ -131,21 +198,21 @@ class Kernel:
                 slot.value.integer = int(value)
         return _runtime.Arguments(tensors, len(arrays), packed, len(scalars))
 
-    def _launch(self, arrays, scalars, stream, workspace):
+    def _launch(self, launch, arrays, scalars, stream, workspace):
+        """`launch`: a function of the runtime that takes workspace."""
+        data, size = None, 0
+        if workspace is not None:
+            described = _arrays.describe(workspace, "workspace", stream)
+            data, size = described.data, described.bytes()
         arguments = self._arguments(arrays, scalars)
-        if workspace is None:
-            status = _runtime.library.attentile_launch_allocating(self._handle, byref(arguments), stream or None)
-        else:
-            status = _runtime.library.attentile_launch(self._handle, byref(arguments), stream or None,
-                                                       workspace.data, workspace.bytes())
-        _runtime.check(status)
+        _runtime.check(launch(self._handle, byref(arguments), stream or None, data, size))
 
     def workspace_bytes(self, *inputs, out=None, **by_name):
         """The bytes that a launch allocates on the stream beside its outputs."""
         values, scalars = self._bind(inputs, by_name)
-        arrays = [_arrays.describe(x, t["name"], 0) for x, t in zip(values, self.inputs)]
-        results = self._outputs(out, arrays, values[0])
-        arrays += [_arrays.describe(x, t["name"], 0) for x, t in zip(results, self.outputs)]
+        return self._workspace_bytes(self._heads(values, out, 0), scalars)
+
+    def _workspace_bytes(self, arrays, scalars):
         size = c_size_t()
         arguments = self._arguments(arrays, scalars)
         _runtime.check(_runtime.library.attentile_workspace_bytes(self._handle, byref(arguments), byref(size)))

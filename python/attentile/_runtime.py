@@ -75,6 +75,8 @@ def _declare(library):
             ("attentile_manifest", c_char_p, [c_void_p]),
             ("attentile_workspace_bytes", status, [c_void_p, arguments, POINTER(c_size_t)]),
             ("attentile_launch", status, [c_void_p, arguments, c_void_p, c_void_p, c_size_t]),
+            ("attentile_list_blocks", status, [c_void_p, arguments, c_void_p, c_void_p, c_size_t]),
+            ("attentile_launch_listed", status, [c_void_p, arguments, c_void_p, c_void_p, c_size_t]),
             ("attentile_launch_allocating", status, [c_void_p, arguments, c_void_p]),
             ("attentile_device_count", c_int32, []),
             ("attentile_device_info", status, [c_int32, POINTER(c_int32), c_char_p, c_size_t])):

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <new>
 #include <thread>
+#include <utility>
 
 using namespace attentile::runtime;
 
@@ -93,6 +94,52 @@ TEST_F(Launch, DependentsStartEarly) {
   EXPECT_EQ(fakeCudaLaunch(0)->grid, 2u * 4 * 2);
   EXPECT_EQ(fakeCudaLaunch(0)->shared, 65536u);
   EXPECT_FALSE(fakeCudaLaunch(1)->isDependent);
+}
+
+TEST_F(Launch, FindsListsOnceForManyLaunches) {
+  attentile_arguments arguments = given.arguments();
+  auto list = [&] {
+    return attentile_list_blocks(kernel, &arguments, nullptr, given.workspace,
+                                 given.workspaceBytes);
+  };
+  auto launchListed = [&] {
+    return attentile_launch_listed(kernel, &arguments, nullptr, given.workspace,
+                                   given.workspaceBytes);
+  };
+  // Without lists: nothing, then everything.
+  EXPECT_EQ(list(), ATTENTILE_SUCCESS);
+  EXPECT_EQ(fakeCudaRecorded(), 0u);
+  EXPECT_EQ(launchListed(), ATTENTILE_SUCCESS);
+  EXPECT_EQ(fakeCudaRecorded(), 2u);
+  attentile_close(kernel);
+  kernel =
+      openExample([](nlohmann::json &m) { m["launches"][0]["lists"] = true; });
+  ASSERT_NE(kernel, nullptr) << attentile_error_message();
+  fakeCudaRecord(true);
+  // Outputs need not be there: these lists read Q and K.
+  void *output = std::exchange(given.tensors[2].data, nullptr);
+  EXPECT_EQ(list(), ATTENTILE_SUCCESS) << attentile_error_message();
+  ASSERT_EQ(fakeCudaRecorded(), 1u);
+  EXPECT_STREQ(fakeCudaLaunch(0)->function, "example_0");
+  EXPECT_EQ(launchListed(), ATTENTILE_INVALID_ARGUMENT);
+  EXPECT_STREQ(attentile_error_message(), "'O': expected an address, got null");
+  given.tensors[2].data = output;
+  EXPECT_EQ(launchListed(), ATTENTILE_SUCCESS);
+  ASSERT_EQ(fakeCudaRecorded(), 2u);
+  EXPECT_STREQ(fakeCudaLaunch(1)->function, "example_1");
+  ASSERT_EQ(given.launch(kernel), "");
+  EXPECT_EQ(fakeCudaRecorded(), 4u);
+  given.tensors[2].device = 1;
+  EXPECT_EQ(list(), ATTENTILE_INVALID_ARGUMENT);
+  EXPECT_STREQ(attentile_error_message(),
+               "'O': expected a tensor on device 0, as 'Q' is, got one on "
+               "device 1");
+  given.tensors[2].device = 0;
+  given.tensors[1].data = nullptr;
+  EXPECT_EQ(list(), ATTENTILE_INVALID_ARGUMENT);
+  EXPECT_STREQ(attentile_error_message(), "'K': expected an address, got null");
+  EXPECT_EQ(attentile_list_blocks(kernel, nullptr, nullptr, nullptr, 0),
+            ATTENTILE_INVALID_ARGUMENT);
 }
 
 TEST_F(Launch, ScalarsByNameAndPosition) {

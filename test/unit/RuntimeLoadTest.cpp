@@ -132,6 +132,8 @@ TEST(Manifest, RefusesWhatDoesNotFit) {
             "manifest: launches[0].threads: expected a number from 0 to 1024");
   EXPECT_EQ(why([](json &m) { m["launches"][0]["dependent"] = 1; }),
             "manifest: launches[0].dependent: expected true or false");
+  EXPECT_EQ(why([](json &m) { m["launches"][1]["lists"] = "yes"; }),
+            "manifest: launches[1].lists: expected true or false");
   EXPECT_EQ(why([](json &m) { m["launches"][0]["arguments"][0]["kind"] = 1; }),
             "manifest: launches[0].arguments[0].kind: expected a text");
   EXPECT_EQ(

@@ -2,7 +2,8 @@
 
 usage: make-set.py DIR FUNCTION [PATH=VALUE]; FUNCTION is copy_0, copy_wrong or copy_outside (test/Runtime/FakeCuda.h).
 PATH names a member of set.json, as in runs.0.inputs.0.type, that gets a JSON value or, without one, goes;
-allowed=1e-6 is what every element may be off.
+allowed=1e-6 is what every element may be off; with lists=1 a first launch, which makes lists, copies into workspace, and a
+second one from there.
 """
 import hashlib
 import json
@@ -44,18 +45,28 @@ folder, function = pathlib.Path(sys.argv[1]), sys.argv[2]
 folder.mkdir(parents=True, exist_ok=True)
 cubin = f"\x7fELF fake\nsm_90\n{function} 8 8 8\n".encode()
 (folder / "kernel-0.cubin").write_bytes(cubin)
+edits = dict(edit.split("=") for edit in sys.argv[3:])
+allowed = float(edits.pop("allowed", 1e-6))
+
+
+def launch(source, target, **more):
+    return {"kernel": function, "cells": [["min", 1, "N"]], "threads": 32, "shared": 0,
+            "arguments": [source, target, {"kind": "size", "name": "N"}], **more}
+
+
+x, y, w = [{"kind": kind, "name": name} for kind, name in (("tensor", "X"), ("tensor", "Y"), ("workspace", "w"))]
+if edits.pop("lists", None):
+    steps = {"workspace": [{"name": "w", "type": "f32", "shape": ["N"]}],
+             "launches": [launch(x, w, lists=True), launch(w, y)]}
+else:
+    steps = {"launches": [launch(x, y)]}
 (folder / "kernel-0.json").write_text(sealed({
     "format": "attentile-manifest", "version": 2, "target": "sm_90", "kernel": "copy",
     "image": {"cubin": "kernel-0.cubin", "bytes": len(cubin), "sha256": hashlib.sha256(cubin).hexdigest()},
     "sizes": ["N"], "scalars": [],
     "tensors": [{"name": "X", "role": "input", "type": "f32", "shape": ["N"]},
-                {"name": "Y", "role": "output", "type": "f32", "shape": ["N"]}],
-    "launches": [{"kernel": function, "cells": [["min", 1, "N"]], "threads": 32, "shared": 0,
-                  "arguments": [{"kind": "tensor", "name": "X"}, {"kind": "tensor", "name": "Y"},
-                                {"kind": "size", "name": "N"}]}]}))
+                {"name": "Y", "role": "output", "type": "f32", "shape": ["N"]}], **steps}))
 
-edits = dict(edit.split("=") for edit in sys.argv[3:])
-allowed = float(edits.pop("allowed", 1e-6))
 expected, runs = b"", []
 for seed, count in ((11, 5), (12, 1), (13, 0), (14, 1000)):
     random = Random(seed)

@@ -49,8 +49,8 @@ expect(message(TypeError, lambda: _arrays._from_torch(Object(device=Object(type=
        "'X': expected a type that kernels know, got torch.complex64")
 expect(message(TypeError, lambda: _arrays._from_interface(DoubleArray(), "X")),
        "'X': expected a type that kernels know, got '<f8'")
-expect(message(TypeError, lambda: _arrays.empty_like(pathlib.Path(), "f32", [4], 0, "Y")),
-       "'Y': arrays of pathlib cannot be made here; give the output with out=")
+expect(message(TypeError, lambda: _arrays.empty_like(pathlib.Path(), "f32", [4], 0, "Y", "give it with out=")),
+       "'Y': arrays of pathlib cannot be made here; give it with out=")
 expect(message(ValueError, lambda: _expressions.evaluate(["power", "N", 2], {"N": 3})),
        "expected an operator of sizes, got 'power'")
 expect(message(TypeError, lambda: _kernel._handle("stream")), "expected a stream or its address, got str")

@@ -1,4 +1,4 @@
-"""The Python package on the fake driver, whose memory is the host's: python-test.py SET"""
+"""The Python package on the fake driver, whose memory is the host's: python-test.py SET SET_WITH_LISTS"""
 import ctypes
 import os
 import pathlib
@@ -101,6 +101,36 @@ expect(message(lambda: copy(y, y, out=y)), "copy: expected 1 inputs, got 2")
 expect(message(lambda: copy(y, out=y, scale=2)), "copy: expected one of [], got 'scale'")
 expect(message(lambda: attentile.load("nowhere.cubin")),
        "cannot read 'nowhere.json': No such file or directory")
+
+# Lists found once serve many calls, which read them and not what they were found from.
+listing = attentile.load(pathlib.Path(sys.argv[2]) / "kernel-0.json")
+x, workspace = Array(values), Array(numpy.zeros(64))
+lists = listing.list_blocks(x, stream=0x55, workspace=workspace)
+expect(repr(lists), "<attentile.BlockLists of copy(N=7)>")
+expect(workspace.view[:7].tolist(), values.tolist())
+x.view[...] = 9
+y = Array(numpy.zeros(7))
+listing(x, out=y, lists=lists)
+expect(y.view.tolist(), values.tolist())
+listing(x, out=y)
+expect(y.view.tolist(), [9] * 7)
+listing(x, out=y, lists=listing.list_blocks(x, out=y, workspace=workspace))
+expect(y.view.tolist(), [9] * 7)
+copy(x, out=y, lists=copy.list_blocks(x))
+expect(message(lambda: listing(Array(values[:3]), out=y, lists=lists)),
+       "lists: expected those of N=3, got those of N=7")
+expect(message(lambda: copy(x, out=y, lists=lists)),
+       "lists: expected those of <attentile.Kernel copy(X: f32['N']) for sm_90>, "
+       "got those of <attentile.Kernel copy(X: f32['N']) for sm_90>")
+expect(message(lambda: listing(x, out=y, lists=lists, workspace=workspace)),
+       "copy: expected workspace or lists, which have one, got both")
+expect(message(lambda: listing.list_blocks(x)),
+       "'workspace': arrays of __main__ cannot be made here; give it with workspace=")
+expect(message(lambda: listing.list_blocks(x, workspace=Array(numpy.zeros(4)))),
+       "workspace: expected 256 bytes, got 16")
+scaled = attentile.BlockLists(copy, {"N": 7}, {"radius": 7}, None)
+expect(message(lambda: scaled.check(copy, {"N": 7}, {})),
+       "lists: expected those of radius=default, got those of radius=7")
 
 # Compilation through a stand-in for the compiler, which counts its calls.
 work = pathlib.Path(tempfile.mkdtemp())
