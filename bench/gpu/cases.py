@@ -102,6 +102,13 @@ class Case:
     def ours(self, **other):
         self.loaded(*self.inputs, out=self.out, workspace=self.workspace, **(self.scalars | other))
 
+    def listed(self):
+        """A function that runs the kernel with lists of blocks that are found once, here; None where it has none."""
+        if not any(launch.get("lists") for launch in self.loaded.manifest["launches"]):
+            return None
+        lists = self.loaded.list_blocks(*self.inputs, **self.scalars)
+        return lambda: self.loaded(*self.inputs, out=self.out, lists=lists, **self.scalars)
+
     def visible(self, b, h, rows):
         """Which keys these queries of one head see."""
         m, n = rows[:, None], torch.arange(self.s, device="cuda")[None, :]

@@ -63,6 +63,13 @@ def _prepare(folder, kernel, s):
     error, _ = measure.check(case)
     if not error < 2 ** -7:
         sys.exit(f"{kernel.stem} is wrong at {s} keys: relative error {error:.2e}")
+    if listed := case.listed():
+        expected = [x.clone() for x in case.out]
+        for x in case.out:
+            x.fill_(float("nan"))
+        listed()
+        if not all(torch.equal(a, b) for a, b in zip(expected, case.out)):
+            sys.exit(f"{kernel.stem} with lists found before differs at {s} keys")
     return case, sizes, case.blocks(*sizes)
 
 
@@ -75,10 +82,14 @@ def time_all(folder, kernels, lengths, rounds):
         for kernel in kernels:
             torch._dynamo.reset()
             case, sizes, blocks = prepared if kernel is kernels[0] else _prepare(folder, kernel, s)
-            functions = {"plain": plain.ours, "ours": case.ours} | ({"flex": case.flex()} if case.has_flex() else {})
+            functions = {"plain": plain.ours, "ours": case.ours}
+            if listed := case.listed():
+                functions["listed"] = listed
+            if case.has_flex():
+                functions["flex"] = case.flex()
             yield {"kernel": kernel.example, "s": s, "blocks": blocks, "pairs": blocks * sizes[0] * sizes[1],
                    "plain_pairs": plain_blocks * plain_sizes[0] * plain_sizes[1], "tiles": sizes,
                    "ms": measure.time_together(functions, rounds)}
-            del case, functions
+            del case, functions, listed
             torch.cuda.empty_cache()
         del plain, prepared

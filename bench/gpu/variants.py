@@ -7,7 +7,8 @@
 bf16, head size 128, 4096 and 16384 keys, 16,384 tokens. `run` first compares every kernel with its formula in float64 and
 stops at one that is wrong. Printed of each: milliseconds, blocks that hold a visible pair (at the kernel's own tile sizes),
 speed per such block beside the plain kernel's (01-attention; each block by its size), which takes turns with it, the same
-beside the plain kernel's by itself ("apart"), and FlexAttention's time over ours.
+beside the plain kernel's by itself ("apart"), and FlexAttention's time over ours. Where masks have lists of blocks these
+are found once, before, as FlexAttention's are; "listing" is the speed per block of calls that find them themselves.
 """
 import json
 import pathlib
@@ -55,17 +56,20 @@ def compile_all(arguments):
 
 def print_table(rows):
     """Each row as it comes, with its ratio per block to the plain kernel of the same length; all rows."""
-    print(f"{'kernel':20} {'s':>6} {'ms':>8} {'blocks':>8} {'per block':>10} {'bar':>5} {'apart':>6} {'Flex/ours':>10}")
+    print(f"{'kernel':20} {'s':>6} {'ms':>8} {'blocks':>8} {'per block':>10} {'bar':>5} {'apart':>6} {'listing':>8} "
+          f"{'Flex/ours':>10}")
     apart, done = {}, []
     for row in rows:
-        speed = row["pairs"] / row["ms"]["ours"]
+        ms, plain = row["ms"].get("listed", row["ms"]["ours"]), row["plain_pairs"] / row["ms"]["plain"]
+        speed = row["pairs"] / ms
         row["of_plain_apart"] = speed / apart.setdefault(row["s"], speed)  # the plain kernel comes first
-        ratio = row["of_plain"] = speed / (row["plain_pairs"] / row["ms"]["plain"])
-        flex = row["ms"].get("flex")
-        print(f"{row['kernel']:20} {row['s']:6} {row['ms']['ours']:8.3f} {row['blocks']:8} {ratio:10.2f} "
-              f"{BARS[row['kernel']]:5.2f} {row['of_plain_apart']:6.2f} "
-              f"{flex / row['ms']['ours'] if flex else float('nan'):10.2f}"
-              f"{'  below' if ratio < BARS[row['kernel']] else ''}", flush=True)
+        row["of_plain"] = speed / plain
+        row["of_plain_listing"] = row["pairs"] / row["ms"]["ours"] / plain
+        listing = f"{row['of_plain_listing']:8.2f}" if "listed" in row["ms"] else " " * 8
+        flex = row["ms"].get("flex", float("nan"))
+        print(f"{row['kernel']:20} {row['s']:6} {ms:8.3f} {row['blocks']:8} {row['of_plain']:10.3f} "
+              f"{BARS[row['kernel']]:5.2f} {row['of_plain_apart']:6.2f} {listing} {flex / ms:10.2f}"
+              f"{'  below' if row['of_plain'] < BARS[row['kernel']] else ''}", flush=True)
         done.append(row)
     print(f"{sum(row['of_plain'] < BARS[row['kernel']] for row in done)} of {len(done)} below their bar")
     return done
