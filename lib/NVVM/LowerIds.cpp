@@ -179,11 +179,48 @@ static void sinkValues(warp::KernelOp kernel, OpBuilder &builder,
 /// cache; H100 and A100 have 40 MB and more.
 static constexpr int64_t kSectionKB = 32 * 1024;
 
+namespace {
+/// A program along the last coordinate, and the number of the others.
+struct Split {
+  Value last, others;
+};
+} // namespace
+
+/// The last coordinate varies slowest: all that share it run side by side.
+static Split splitSideBySide(const Emitter &e, Value number, Value others) {
+  Value last = e.div(number, others);
+  return {last, e.sub(number, e.mul(last, others))};
+}
+
+/// The same in sections of the other coordinates, of each of which `common`
+/// bytes are read along the last one, and no more than `mostPrograms` programs
+/// have theirs in the cache at a time.
+static Split splitInSections(const Emitter &e, Value number, Value last,
+                             Value others, int64_t common,
+                             int64_t mostPrograms) {
+  auto least = [&](Value x, Value y) -> Value {
+    return arith::MinUIOp::create(e.b, e.loc, x, y);
+  };
+  int64_t each = std::clamp<int64_t>(common / 1024, 1, kSectionKB);
+  Value together = e.i32(std::clamp<int64_t>(mostPrograms, 1, 1 << 16));
+  Value whole = e.mul(least(last, together), e.i32(each));
+  Value size = arith::MaxUIOp::create(
+      e.b, e.loc, e.div(e.i32(kSectionKB), whole), e.i32(1));
+  size = least(size, others);
+  Value programs = e.mul(size, last);
+  Value section = e.div(number, programs);
+  Value first = e.mul(section, size);
+  Value inSection = e.sub(number, e.mul(section, programs));
+  Split split =
+      splitSideBySide(e, inSection, least(size, e.sub(others, first)));
+  return {split.last, e.add(first, split.others)};
+}
+
 /// The coordinates of the block `number`, the last varying fastest; all fit 31
 /// bits, as the runtime refuses larger grids. With `common` (tile-order-
-/// programs) the other coordinates go in sections, and within one of `size`
-/// the last coordinate varies slowest; no more than `mostPrograms` along it
-/// have their bytes in the cache at a time.
+/// programs) the last one varies slowest within a section. One byte says that
+/// programs share no more than a list: those run side by side without sections,
+/// as every division here stands before a program's first access of memory.
 static SmallVector<Value> splitNumber(const Emitter &e, Value number,
                                       ArrayRef<Value> bounds,
                                       IntegerAttr common,
@@ -191,26 +228,16 @@ static SmallVector<Value> splitNumber(const Emitter &e, Value number,
   SmallVector<Value> ids(bounds.size());
   size_t outer = bounds.size();
   if (common && bounds.size() > 1) {
-    auto least = [&](Value x, Value y) -> Value {
-      return arith::MinUIOp::create(e.b, e.loc, x, y);
-    };
-    Value last = bounds.back(), others = e.i32(1);
+    Value others = e.i32(1);
     for (Value bound : bounds.drop_back())
       others = e.mul(others, bound);
-    int64_t each = std::clamp<int64_t>(common.getInt() / 1024, 1, kSectionKB);
-    Value together = e.i32(std::clamp<int64_t>(
-        mostPrograms ? mostPrograms.getInt() : 1 << 16, 1, 1 << 16));
-    Value whole = e.mul(least(last, together), e.i32(each));
-    Value size = arith::MaxUIOp::create(
-        e.b, e.loc, e.div(e.i32(kSectionKB), whole), e.i32(1));
-    size = least(size, others);
-    Value programs = e.mul(size, last);
-    Value section = e.div(number, programs);
-    Value first = e.mul(section, size);
-    Value inSection = e.sub(number, e.mul(section, programs));
-    size = least(size, e.sub(others, first));
-    ids.back() = e.div(inSection, size);
-    number = e.add(first, e.sub(inSection, e.mul(ids.back(), size)));
+    Split split =
+        common.getInt() == 1
+            ? splitSideBySide(e, number, others)
+            : splitInSections(e, number, bounds.back(), others, common.getInt(),
+                              mostPrograms ? mostPrograms.getInt() : 1 << 16);
+    ids.back() = split.last;
+    number = split.others;
     --outer;
   }
   for (size_t i = outer; i-- > 0;) {

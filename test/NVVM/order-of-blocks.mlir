@@ -30,6 +30,21 @@ tile.program @window sizes(%B, %H, %M) ins(%X: f32[B, H, M]) outs(%Y: f32[B, H, 
   }
 }
 
+// Programs that share no more than a list of blocks, one byte, run side by side without sections.
+// CHECK-LABEL: llvm.func @lists_0
+// CHECK: %[[NUMBER:.*]] = nvvm.read.ptx.sreg.ctaid.x
+// CHECK: %[[PAIRS:.*]] = llvm.mul
+// CHECK-NEXT: %[[LAST:.*]] = llvm.udiv %[[NUMBER]], %{{.*}}
+// CHECK-NOT: llvm.intr.umax
+// CHECK: %[[OTHERS:.*]] = llvm.sub %[[NUMBER]],
+// CHECK: llvm.urem %[[OTHERS]],
+tile.program @lists sizes(%B, %H, %M) ins(%X: f32[B, H, M]) outs(%Y: f32[B, H, M]) {
+  warp.kernel @lists_0 grid(%b < %B, %h < %H, %i < %M) warps(1) attributes {tile.common_bytes = 1 : i64} {
+    %x = warp.load %X[%b, %h, %i] {in_bounds = array<i1: true, true, true>} : tensor<?x?x?xf32> -> f32
+    warp.store %x, %Y[%b, %h, %i] {in_bounds = array<i1: true, true, true>} : f32, tensor<?x?x?xf32>
+  }
+}
+
 // Else the last varies fastest.
 // CHECK-LABEL: llvm.func @plain_0
 // CHECK: %[[NUMBER:.*]] = nvvm.read.ptx.sreg.ctaid.x
