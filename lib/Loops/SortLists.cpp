@@ -20,18 +20,21 @@
 // A list's rank is the number of lists before it, which one warp counts for it
 // (warp-collect-by-lanes): nothing waits for others but the launch. Programs
 // that share a list, as heads do, are one section: they run side by side, so
-// that no head's long lists are left for the end. What hangs on indices alone,
-// as a neighbourhood, has lists that are much alike, and is not sorted.
+// that no head's long lists are left for the end. What follows from indices
+// alone, as a neighbourhood, has lists that are much alike, and is not sorted.
+// Packed documents by the highest bit of their lists' lengths, with a
+// document's tiles one after the other: 5 % faster at 4096 keys on an H100 than
+// by their lengths, as keys are still in the cache, and 1 % at 16384.
 //
 //===----------------------------------------------------------------------===//
 
 #include "BlockLists.h"
 #include "CommonBytes.h"
 #include "IndexBuilder.h"
+#include "ListOrigins.h"
 #include "attentile/Loops/Passes.h"
 #include "attentile/SortedList.h"
 #include "mlir/IR/Matchers.h"
-#include "llvm/ADT/SetVector.h"
 
 namespace attentile {
 #define GEN_PASS_DEF_TILESORTLISTS
@@ -80,28 +83,6 @@ std::optional<ListPlace> getEnd(tile::LoadOp load) {
       place.ugt(uint64_t(ListPlace::To)))
     return std::nullopt;
   return ListPlace(place.getZExtValue());
-}
-
-/// Whether a list is what it is by the elements of a tensor that the program is
-/// given, which kernels before may have read.
-bool hangsOnElements(Value list) {
-  llvm::SetVector<Value> workspaces;
-  workspaces.insert(list);
-  for (size_t i = 0; i < workspaces.size(); ++i)
-    for (Operation *user : workspaces[i].getUsers()) {
-      if (!isa<tile::StoreOp>(user))
-        continue;
-      auto found =
-          user->getParentOfType<tile::KernelOp>().walk([&](tile::LoadOp load) {
-            if (isa<BlockArgument>(load.getTensor()))
-              return WalkResult::interrupt();
-            workspaces.insert(load.getTensor());
-            return WalkResult::advance();
-          });
-      if (found.wasInterrupted())
-        return true;
-    }
-  return false;
 }
 
 /// The list that a kernel's loops run over, which each coordinate of the grid's
@@ -155,8 +136,10 @@ private:
 
 class ListSorter {
 public:
-  ListSorter(tile::KernelOp kernel, ListUses uses)
-      : kernel(kernel), uses(std::move(uses)), loc(kernel.getLoc()),
+  ListSorter(tile::KernelOp kernel, ListUses uses, ArrayAttr names,
+             bool keepsNeighbours)
+      : kernel(kernel), uses(std::move(uses)), names(names),
+        keepsNeighbours(keepsNeighbours), loc(kernel.getLoc()),
         bound(kernel.getBounds().back()) {}
 
   void run() {
@@ -168,6 +151,8 @@ public:
 private:
   void makeWorkspace();
   void writeSorted();
+  Value isBefore(IndexBuilder &index, Value other, Value otherLength, Value row,
+                 Value length);
   Value countBefore(IndexBuilder &index, ArrayRef<Value> row, Value length);
   void copyEntries(IndexBuilder &index, Value from, Value to,
                    ArrayRef<Value> row, ArrayRef<Value> place);
@@ -176,6 +161,8 @@ private:
 
   tile::KernelOp kernel;
   ListUses uses;
+  ArrayAttr names; ///< of the row's coordinates
+  bool keepsNeighbours;
   Location loc;
   Value bound; ///< of the last coordinate
   attn::WorkspaceOp sorted;
@@ -203,7 +190,40 @@ scf::ForOp makeLoop(IndexBuilder &index, StringAttr axis, Value from, Value to,
   return loop;
 }
 
-/// How many lists of the row are longer, or as long and of a lower coordinate.
+/// Whether the coordinate `other` comes before `row`: by the length of their
+/// lists, of equal ones the lower. With neighbours kept, by the highest bit of
+/// the length, and from the last coordinate on: tiles of a document, which need
+/// much the same keys, then run one after the other.
+Value ListSorter::isBefore(IndexBuilder &index, Value other, Value otherLength,
+                           Value row, Value length) {
+  OpBuilder &builder = index.getBuilder();
+  auto compare = [&](arith::CmpIPredicate predicate, Value x,
+                     Value y) -> Value {
+    return arith::CmpIOp::create(builder, loc, predicate, x, y);
+  };
+  if (!keepsNeighbours) {
+    Value isBehind = index.isLessOrEqual(row, other);
+    Value least = arith::AddIOp::create(
+        builder, loc, length,
+        arith::ExtUIOp::create(builder, loc, length.getType(), isBehind));
+    return compare(arith::CmpIPredicate::sle, least, otherLength);
+  }
+  // The highest bit of x is above that of y if what y has not of x is above y.
+  auto without = [&](Value x, Value y) -> Value {
+    Value ones = arith::ConstantIntOp::create(builder, loc, x.getType(), -1);
+    return arith::AndIOp::create(builder, loc, x,
+                                 arith::XOrIOp::create(builder, loc, y, ones));
+  };
+  Value isNoShorter = compare(arith::CmpIPredicate::sle,
+                              without(length, otherLength), otherLength);
+  Value isLonger =
+      compare(arith::CmpIPredicate::sgt, without(otherLength, length), length);
+  return arith::SelectOp::create(builder, loc,
+                                 compare(arith::CmpIPredicate::slt, row, other),
+                                 isNoShorter, isLonger);
+}
+
+/// How many lists of the row come before its own.
 Value ListSorter::countBefore(IndexBuilder &index, ArrayRef<Value> row,
                               Value length) {
   OpBuilder &builder = index.getBuilder();
@@ -216,15 +236,11 @@ Value ListSorter::countBefore(IndexBuilder &index, ArrayRef<Value> row,
   Value otherLength = arith::SubIOp::create(
       builder, loc, readNumber(index, uses.list, other, ListPlace::To),
       readNumber(index, uses.list, other, ListPlace::From));
-  Value isBehind = index.isLessOrEqual(row.back(), other.back());
-  Value least = arith::AddIOp::create(
-      builder, loc, length,
-      arith::ExtUIOp::create(builder, loc, length.getType(), isBehind));
-  Value isLonger = arith::CmpIOp::create(
-      builder, loc, arith::CmpIPredicate::sle, least, otherLength);
+  Value isOtherBefore =
+      isBefore(index, other.back(), otherLength, row.back(), length);
   Value count = visit.getRegionIterArg(0);
   Value next = arith::AddIOp::create(builder, loc, count, index.constant(1));
-  scf::YieldOp::create(builder, loc, index.select(isLonger, next, count));
+  scf::YieldOp::create(builder, loc, index.select(isOtherBefore, next, count));
   return visit.getResult(0);
 }
 
@@ -245,15 +261,12 @@ void ListSorter::copyEntries(IndexBuilder &index, Value from, Value to,
 void ListSorter::writeSorted() {
   OpBuilder builder(kernel);
   SmallVector<Value> bounds;
-  SmallVector<Attribute> names;
-  for (Value id : uses.row) {
-    unsigned number = cast<BlockArgument>(id).getArgNumber();
-    bounds.push_back(kernel.getBounds()[number]);
-    names.push_back(kernel.getIds()[number]);
-  }
+  for (Value id : uses.row)
+    bounds.push_back(
+        kernel.getBounds()[cast<BlockArgument>(id).getArgNumber()]);
   auto sorting = tile::KernelOp::create(
-      builder, loc, (kernel.getName() + "_" + sorted.getName()).str(),
-      builder.getArrayAttr(names), bounds);
+      builder, loc, (kernel.getName() + "_" + sorted.getName()).str(), names,
+      bounds);
   for (StringRef name : {"tile.block_list", "tile.sorted_list"})
     sorting->setAttr(name, builder.getUnitAttr());
   Block &body = sorting.getBody().emplaceBlock();
@@ -340,14 +353,22 @@ void sortLists(tile::KernelOp kernel) {
       matchPattern(kernel.getBounds().back(), m_One()))
     return;
   ListUses uses(kernel);
-  if (!uses.list || !hangsOnElements(uses.list))
+  if (!uses.list || uses.loops.empty())
+    return;
+  SmallVector<Attribute> names;
+  for (Value id : uses.row)
+    names.push_back(kernel.getIds()[cast<BlockArgument>(id).getArgNumber()]);
+  auto coordinates = ArrayAttr::get(kernel.getContext(), names);
+  ListOrigin origin = findOrigin(uses.list, coordinates);
+  if (origin == ListOrigin::Indices)
     return;
   Block &body = kernel.getBody().front();
   bool isShared =
       body.getNumArguments() > 1 &&
       !llvm::is_contained(uses.row, body.getArguments().drop_back().back());
   setCommonBytes(kernel, isShared ? 1 : getCommonBytes(kernel));
-  ListSorter(kernel, std::move(uses)).run();
+  ListSorter(kernel, std::move(uses), coordinates, origin == ListOrigin::Sides)
+      .run();
 }
 
 struct TileSortLists : impl::TileSortListsBase<TileSortLists> {

@@ -1,7 +1,7 @@
 // RUN: attentile-opt %s --split-input-file --tile-sort-lists | FileCheck %s
 
-// Heads share the list of a tile of rows: its rank is how many of the tiles have a longer list, or one as long and lie before it.
-// There the list is copied to; the program of that rank reads it, from one place on.
+// Heads share the list of a tile of rows: its rank is how many of the tiles have a list whose highest bit is above its own, or
+// the same and lie behind it. There the list is copied to; the program of that rank reads it, from one place on.
 // CHECK: #[[SHAPE:.*]] = affine_map<()[s0, s1] -> (s1 ceildiv 64, s1 ceildiv 32 + 4)>
 // CHECK: %[[SORTED:.*]] = attn.workspace "blocks_sorted" shape #[[SHAPE]] : tensor<?x?xi32>
 // CHECK: tile.kernel @shares_blocks_sorted grid(%[[I:.*]] < %[[N:.*]]) attributes {tile.block_list, tile.sorted_list}
@@ -10,10 +10,14 @@
 // CHECK: %[[LENGTH:.*]] = arith.subi %[[TO]], %[[FROM]]
 // CHECK: %[[RANK:.*]] = scf.for %[[J:.*]] = %{{.*}} to %[[N]] step %{{.*}} iter_args(%[[COUNT:.*]] = %{{.*}})
 // CHECK: %[[OTHER:.*]] = arith.subi
-// CHECK: %[[BEHIND:.*]] = arith.cmpi sle, %[[I]], %[[J]]
-// CHECK: %[[MORE:.*]] = arith.extui %[[BEHIND]]
-// CHECK: %[[LEAST:.*]] = arith.addi %[[LENGTH]], %[[MORE]]
-// CHECK: %[[BEFORE:.*]] = arith.cmpi sle, %[[LEAST]], %[[OTHER]]
+// CHECK: %[[NOTOTHER:.*]] = arith.xori %[[OTHER]], %c-1
+// CHECK: %[[MORE:.*]] = arith.andi %[[LENGTH]], %[[NOTOTHER]]
+// CHECK: %[[ASLONG:.*]] = arith.cmpi sle, %[[MORE]], %[[OTHER]]
+// CHECK: %[[NOTOWN:.*]] = arith.xori %[[LENGTH]], %c-1
+// CHECK: %[[LESS:.*]] = arith.andi %[[OTHER]], %[[NOTOWN]]
+// CHECK: %[[LONGER:.*]] = arith.cmpi sgt, %[[LESS]], %[[LENGTH]]
+// CHECK: %[[BEHIND:.*]] = arith.cmpi slt, %[[I]], %[[J]]
+// CHECK: %[[BEFORE:.*]] = arith.select %[[BEHIND]], %[[ASLONG]], %[[LONGER]]
 // CHECK: arith.select %[[BEFORE]], %{{.*}}, %[[COUNT]]
 // CHECK: tile.axis = "i", tile.to_list
 // CHECK: tile.store %[[I]], %[[SORTED]][%[[RANK]], %c0
@@ -166,5 +170,57 @@ tile.program @own sizes(%H, %M) ins(%X: f32[H, M], %doc: i32[M]) outs(%Y: f32[H,
     } {tile.axis = "n", tile.from_list}
     %at = tile.index %m0 : tensor<32xindex, #n>
     tile.store %r, %Y[%h, %at] : tensor<32xf32, #n>, tensor<?x?xf32>, (index, tensor<32xindex, #n>)
+  }
+}
+
+// -----
+
+// A table of blocks says nothing of neighbours: its lists go by their length alone, equal ones from the first tile on.
+// CHECK-LABEL: tile.program @of_pairs
+// CHECK: tile.kernel @of_pairs_blocks_sorted grid(%[[I:.*]] < %[[N:.*]])
+// CHECK: %[[LENGTH:.*]] = arith.subi
+// CHECK: scf.for %[[J:.*]] = %c0{{.*}} to
+// CHECK: %[[OTHER:.*]] = arith.subi
+// CHECK: %[[BEHIND:.*]] = arith.cmpi sle, %[[I]], %[[J]]
+// CHECK: %[[MORE:.*]] = arith.extui %[[BEHIND]]
+// CHECK: %[[LEAST:.*]] = arith.addi %[[LENGTH]], %[[MORE]]
+// CHECK: %[[BEFORE:.*]] = arith.cmpi sle, %[[LEAST]], %[[OTHER]]
+// CHECK: arith.select %[[BEFORE]], %{{.*}}, %{{.*}} : index
+tile.program @of_pairs sizes(%H, %M) ins(%table: i32[M, M]) outs(%Y: f32[H, M]) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0.0 : f32
+  %n = arith.ceildivsi %M, %c64 : index
+  %classes = attn.workspace "classes" shape affine_map<()[H, M] -> (M, M)> : tensor<?x?xi32>
+  %blocks = attn.workspace "blocks" shape affine_map<()[H, M] -> (M, M * 2 + 2)> : tensor<?x?xi32>
+  tile.kernel @classes grid(%i < %n, %part < %n) {
+    %row = arith.minsi %i, %M : index
+    %d = tile.load %table[%row, %part] : tensor<?x?xi32>, (index, index) -> i32
+    tile.store %d, %classes[%i, %part] : i32, tensor<?x?xi32>, (index, index)
+  }
+  tile.kernel @list grid(%i < %n) {
+    %d = tile.load %classes[%i, %c0] : tensor<?x?xi32>, (index, index) -> i32
+    tile.store %d, %blocks[%i, %c0] : i32, tensor<?x?xi32>, (index, index)
+  }
+  tile.kernel @of_pairs grid(%h < %H, %i < %n) {
+    %first = tile.load %blocks[%i, %c0] : tensor<?x?xi32>, (index, index) -> i32
+    %from = arith.index_cast %first : i32 to index
+    %r = scf.for %place = %from to %n step %c1 iter_args(%sum = %zero) -> (f32) {
+      %entry = tile.load %blocks[%i, %place] : tensor<?x?xi32>, (index, index) -> i32
+      %x = arith.sitofp %entry : i32 to f32
+      %next = arith.addf %sum, %x : f32
+      scf.yield %next : f32
+    } {tile.axis = "n", tile.from_list}
+  }
+  // What reads no entry stays as it is.
+  // CHECK: tile.kernel @of_no_entry grid
+  // CHECK-NEXT: tile.load %blocks
+  tile.kernel @of_no_entry grid(%h < %H, %i < %n) {
+    %first = tile.load %blocks[%i, %c0] : tensor<?x?xi32>, (index, index) -> i32
+    %from = arith.index_cast %first : i32 to index
+    %r = scf.for %place = %from to %n step %c1 iter_args(%sum = %zero) -> (f32) {
+      scf.yield %sum : f32
+    } {tile.axis = "n", tile.from_list}
   }
 }
