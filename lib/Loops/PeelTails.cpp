@@ -50,7 +50,7 @@ public:
 
 private:
   void collectConditions();
-  bool runsAlong(AffineExpr extent);
+  bool isOwn(AffineExpr extent, int64_t size);
   scf::ForOp getFollowing();
   void assumeInside(ArrayRef<BoundCondition> conditions);
 
@@ -87,8 +87,8 @@ void TailPeeler::collectConditions() {
   }
 }
 
-/// Whether the loop reads a tensor along a dimension of this extent.
-bool TailPeeler::runsAlong(AffineExpr extent) {
+/// Whether a loop reads a tensor along a dimension of this extent.
+bool runsAlong(scf::ForOp loop, AffineExpr extent) {
   return llvm::any_of(loop.getBody()->getOps<tile::LoadOp>(), [&](auto load) {
     return llvm::any_of(
         llvm::zip_equal(load.getIndices(),
@@ -98,6 +98,25 @@ bool TailPeeler::runsAlong(AffineExpr extent) {
                  isLoopIndex(std::get<0>(pair), loop);
         });
   });
+}
+
+/// Whether blocks of `size` that end at `end`, or earlier, cover this extent.
+bool endsAt(Value end, AffineExpr extent, int64_t size) {
+  if (auto least = end.getDefiningOp<arith::MinSIOp>())
+    return endsAt(least.getLhs(), extent, size) ||
+           endsAt(least.getRhs(), extent, size);
+  AffineExpr own = getExtent(end);
+  return own && (own == extent || own == extent.ceilDiv(size) * size ||
+                 own == (extent + (size - 1)).floorDiv(size) * size);
+}
+
+/// Whether an extent that the index is compared with is the axis's: a mask may
+/// compare it with any other number.
+bool TailPeeler::isOwn(AffineExpr extent, int64_t size) {
+  scf::ForOp following = getFollowing();
+  return runsAlong(loop, extent) ||
+         (following && runsAlong(following, extent)) ||
+         endsAt(loop.getUpperBound(), extent, size);
 }
 
 /// The loop over partial blocks that goes on where this one ends.
@@ -134,11 +153,11 @@ void TailPeeler::run() {
   if (conditions.empty())
     return;
   // A mask n < G that stands in the code yet is not the axis's bound.
-  if (conditions.size() > 1) {
-    auto isForeign = [&](auto &entry) { return !runsAlong(entry.first); };
-    conditions.remove_if(isForeign);
-    extents.remove_if(isForeign);
-  }
+  auto isForeign = [&](auto &entry) { return !isOwn(entry.first, size); };
+  conditions.remove_if(isForeign);
+  extents.remove_if(isForeign);
+  if (conditions.empty())
+    return;
   if (conditions.size() != 1 ||
       (!isListed && !isMultiple(loop.getLowerBound(), size))) {
     remark::missed(loop.getLoc(), getOptions("BoundKept"))

@@ -202,3 +202,37 @@ tile.program @listed sizes(%M, %N) ins(%X: f32[M, N]) outs(%Y: f32[M]) {
     tile.store %r, %Y[%m] : tensor<1xf32, #m>, tensor<?xf32>, (tensor<1xindex, #m>)
   }
 }
+
+// -----
+
+#m = #tile.axes<"m">
+#n = #tile.axes<"n">
+
+// A mask that compares the index with a number is not the axis's bound, here 32, which a whole number of blocks covers.
+// CHECK-LABEL: tile.program @mask_alone
+// CHECK: scf.for %{{.*}} = %c0 to %c32
+// CHECK: %[[MASK:.*]] = arith.cmpi slt, %{{.*}}, %{{.*}} : tensor<16xindex, #n>
+// CHECK: arith.select %[[MASK]],
+// REMARK-NOT: Function=mask_alone
+tile.program @mask_alone sizes(%M) ins(%X: f32[M, 32]) outs(%Y: f32[M]) {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %c32 = arith.constant 32 : index
+  tile.kernel @mask_alone_0 grid(%i < %M) {
+    %m = tile.index %i : tensor<1xindex, #m>
+    %one = arith.constant dense<1.0> : tensor<16xf32, #n>
+    %zero = arith.constant dense<0.0> : tensor<16xf32, #n>
+    %three = arith.constant dense<3> : tensor<16xindex, #n>
+    %start = arith.constant 0.0 : f32
+    %r = scf.for %n0 = %c0 to %c32 step %c16 iter_args(%a = %start) -> (f32) {
+      %n = tile.index %n0 : tensor<16xindex, #n>
+      %few = arith.cmpi slt, %n, %three : tensor<16xindex, #n>
+      %y = arith.select %few, %one, %zero : tensor<16xi1, #n>, tensor<16xf32, #n>
+      %t = tile.reduce sum %y over ["n"] : tensor<16xf32, #n> -> f32
+      %b = arith.addf %a, %t : f32
+      scf.yield %b : f32
+    } {tile.axis = "n", tile.blocks = #tile.blocks<full>}
+    %all = tile.broadcast %r : f32 to tensor<1xf32, #m>
+    tile.store %all, %Y[%m] : tensor<1xf32, #m>, tensor<?xf32>, (tensor<1xindex, #m>)
+  }
+}
