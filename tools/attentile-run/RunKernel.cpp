@@ -85,8 +85,28 @@ static std::string compareOutput(const PreparedTensor &output,
   return "";
 }
 
+/// Of lists and what uses them in two launches, if wanted.
+static attentile_status launch(attentile_kernel *kernel,
+                               const attentile_arguments &arguments,
+                               size_t inputs, void *workspace, size_t bytes,
+                               bool listed) {
+  if (!listed)
+    return attentile_launch(kernel, &arguments, nullptr, workspace, bytes);
+  std::vector<attentile_tensor> tensors(
+      arguments.tensors, arguments.tensors + arguments.tensor_count);
+  for (size_t i = inputs; i < tensors.size(); ++i)
+    tensors[i].data = nullptr;
+  attentile_arguments withoutOutputs = arguments;
+  withoutOutputs.tensors = tensors.data();
+  if (attentile_status status = attentile_list_blocks(
+          kernel, &withoutOutputs, nullptr, workspace, bytes))
+    return status;
+  return attentile_launch_listed(kernel, &arguments, nullptr, workspace, bytes);
+}
+
 Outcome runKernel(const PreparedRun &run, attentile_kernel *kernel,
-                  int32_t device, int32_t launches, Tally &tally) {
+                  const RunOptions &options, Tally &tally) {
+  int32_t device = options.device;
   std::vector<PreparedTensor> tensors = run.tensors;
   std::vector<DeviceTensor> onDevice;
   std::vector<attentile_tensor> descriptors;
@@ -125,14 +145,14 @@ Outcome runKernel(const PreparedRun &run, attentile_kernel *kernel,
   if (!status && bytes)
     status = attentile_fill(device, workspace.data, kPoison, bytes);
   if (!status)
-    status =
-        attentile_launch(kernel, &arguments, nullptr, workspace.data, bytes);
+    status = launch(kernel, arguments, run.inputs(), workspace.data, bytes,
+                    options.listed);
   if (!status)
     status = attentile_synchronize(device);
   Outcome outcome;
-  if (!status && launches > 0)
-    status = attentile_time(kernel, &arguments, workspace.data, bytes, launches,
-                            &outcome.seconds);
+  if (!status && options.launches > 0)
+    status = attentile_time(kernel, &arguments, workspace.data, bytes,
+                            options.launches, &outcome.seconds);
   if (status)
     return outcomeOf(status);
   bool isNormal = run.name.find("values=normal") != std::string::npos;

@@ -27,10 +27,18 @@ struct Outcome {
   double seconds = 0;                                    // if timed
 };
 
-/// Draws the inputs, launches on `device` and compares. `launches`: how often
-/// it is timed, 0 for not at all.
+/// How kernels are run.
+struct RunOptions {
+  int32_t device = 0;
+  int32_t launches = 0; ///< how often each is timed
+  /// Lists of blocks are found by a launch of their own, which is given no
+  /// output.
+  bool listed = false;
+};
+
+/// Draws the inputs, launches and compares.
 Outcome runKernel(const PreparedRun &run, attentile_kernel *kernel,
-                  int32_t device, int32_t launches, Tally &tally);
+                  const RunOptions &options, Tally &tally);
 
 } // namespace attentile
 

@@ -33,6 +33,7 @@ the float64 reference had.
   --only PATTERN   only runs whose name contains PATTERN
   --time           print the time of every run, the mean of 20 launches
   --list           print the names of the runs and launch nothing
+  --listed         find lists of blocks by a launch of their own, before
   --help, --version
 
 exit code: 0; 1 for a failed check; 2 for a wrong call or a set that cannot run
@@ -40,8 +41,8 @@ exit code: 0; 1 for a failed check; 2 for a wrong call or a set that cannot run
 
 namespace {
 struct Options {
-  int32_t device = 0;
-  bool time = false, list = false;
+  RunOptions run;
+  bool list = false;
   std::string only;
   std::vector<std::string> folders;
 };
@@ -146,8 +147,7 @@ static Result runSet(const ReadSet &set, const Options &options) {
         outcome = {Outcome::Failed, attentile_error_message(), 0};
     }
     if (kernel)
-      outcome = runKernel(run, kernel, options.device, options.time ? 20 : 0,
-                          result.tally);
+      outcome = runKernel(run, kernel, options.run, result.tally);
     if (outcome.kind == Outcome::NoMemory) {
       ++result.skipped;
       continue;
@@ -161,7 +161,7 @@ static Result runSet(const ReadSet &set, const Options &options) {
           "%s\n",
           set.name.c_str(), run.name.c_str(), outcome.message.c_str(),
           set.folder.c_str(), run.name.c_str());
-    } else if (options.time) {
+    } else if (options.run.launches > 0) {
       progress(set.name, 1, 1);
       std::printf("  %10.2f us  %s\n", outcome.seconds * 1e6, run.name.c_str());
     }
@@ -189,16 +189,18 @@ static int parse(int argc, char **argv, Options &options) {
     }
     if (argument == "--device") {
       char *end;
-      options.device =
+      options.run.device =
           static_cast<int32_t>(std::strtol(value.c_str(), &end, 10));
       if (value.empty() || *end)
         return wrongCall("expected the number of a GPU, got '" + value + "'");
     } else if (argument == "--only") {
       options.only = value;
     } else if (argument == "--time") {
-      options.time = true;
+      options.run.launches = 20;
     } else if (argument == "--list") {
       options.list = true;
+    } else if (argument == "--listed") {
+      options.run.listed = true;
     } else if (argument.rfind("-", 0) == 0) {
       return wrongCall("expected an option of attentile-run --help, got '" +
                        argument + "'");
@@ -237,7 +239,8 @@ int main(int argc, char **argv) {
   if (!options.list) {
     char name[96];
     int32_t architecture;
-    if (attentile_device_info(options.device, &architecture, name, sizeof name))
+    if (attentile_device_info(options.run.device, &architecture, name,
+                              sizeof name))
       return wrongCall(attentile_error_message());
     std::printf("%s, sm_%d\n", name, architecture);
   }
