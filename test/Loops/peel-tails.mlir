@@ -208,7 +208,7 @@ tile.program @listed sizes(%M, %N) ins(%X: f32[M, N]) outs(%Y: f32[M]) {
 #m = #tile.axes<"m">
 #n = #tile.axes<"n">
 
-// A mask that compares the index with a number is not the axis's bound, here 32, which a whole number of blocks covers.
+// A mask that compares the index with a number, also a multiple of the block, is not the axis's bound, which is 32 here.
 // CHECK-LABEL: tile.program @mask_alone
 // CHECK: scf.for %{{.*}} = %c0 to %c32
 // CHECK: %[[MASK:.*]] = arith.cmpi slt, %{{.*}}, %{{.*}} : tensor<16xindex, #n>
@@ -222,11 +222,11 @@ tile.program @mask_alone sizes(%M) ins(%X: f32[M, 32]) outs(%Y: f32[M]) {
     %m = tile.index %i : tensor<1xindex, #m>
     %one = arith.constant dense<1.0> : tensor<16xf32, #n>
     %zero = arith.constant dense<0.0> : tensor<16xf32, #n>
-    %three = arith.constant dense<3> : tensor<16xindex, #n>
+    %sixteen = arith.constant dense<16> : tensor<16xindex, #n>
     %start = arith.constant 0.0 : f32
     %r = scf.for %n0 = %c0 to %c32 step %c16 iter_args(%a = %start) -> (f32) {
       %n = tile.index %n0 : tensor<16xindex, #n>
-      %few = arith.cmpi slt, %n, %three : tensor<16xindex, #n>
+      %few = arith.cmpi slt, %n, %sixteen : tensor<16xindex, #n>
       %y = arith.select %few, %one, %zero : tensor<16xi1, #n>, tensor<16xf32, #n>
       %t = tile.reduce sum %y over ["n"] : tensor<16xf32, #n> -> f32
       %b = arith.addf %a, %t : f32
