@@ -318,15 +318,15 @@ def TileSortLists : Pass<"tile-sort-lists"> {
     What tile-order-programs does for bounds in closed form: where loops run over
     a list of blocks that each coordinate of the grid's last axis has
     (tile-list-blocks), and that hangs on the elements of a tensor, so that some
-    lists are much longer than others, a kernel before copies the lists in the order of their
-    lengths. A list's rank is how many of its row are longer; the program of that
-    rank takes the list, whose coordinate stands in front of it. Where lists
-    follow from elements of rows and of keys (packed documents), those of
-    neighbours name much the same blocks: they go by the highest bit of their
-    length, and from the last row on. Entries begin at
-    one place, so that a program asks for the first one with all else. Programs
-    that share a list, as heads do, are one section (`tile.common_bytes`): they
-    run side by side, so that no head's long lists are left for the end.
+    lists are much longer than others, a kernel before copies the lists in the
+    order of their lengths. A list's rank is how many of its row are longer; the
+    program of that rank takes the list, whose coordinate stands in front of it.
+    Where lists follow from elements of rows and of keys (packed documents), those
+    of neighbours name much the same blocks: they go by the highest bit of their
+    length, and from the last row on. Entries begin at one place, so that a
+    program asks for the first one with all else. Programs that share a list, as
+    heads do, are one section (`tile.common_bytes`): they run side by side, so
+    that no head's long lists are left for the end.
 
     ```mlir
     // before                                      // after

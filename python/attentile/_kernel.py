@@ -30,6 +30,10 @@ def _stream_of(stream, values):
     return stream
 
 
+def _describe(values, tensors, stream):
+    return [_arrays.describe(x, t["name"], stream) for x, t in zip(values, tensors)]
+
+
 class BlockLists:
     """What Kernel.list_blocks found: lists of blocks in `workspace`, for these sizes and scalars."""
 
@@ -136,17 +140,17 @@ class Kernel:
 
     def _heads(self, values, out, stream):
         """Inputs and, without memory where `out` does not give them, outputs: for what only asks their sizes."""
-        arrays = [_arrays.describe(x, t["name"], stream) for x, t in zip(values, self.inputs)]
+        arrays = _describe(values, self.inputs, stream)
         if out is not None:
             results = self._outputs(out, arrays, values[0])
-            return arrays + [_arrays.describe(x, t["name"], stream) for x, t in zip(results, self.outputs)]
+            return arrays + _describe(results, self.outputs, stream)
         return arrays + [_arrays.absent(t["type"], self._output_sizes(t, arrays), arrays[0].device)
                          for t in self.outputs]
 
     def __call__(self, *inputs, out=None, stream=None, workspace=None, lists=None, **by_name):
         values, scalars = self._bind(inputs, by_name)
         stream = _stream_of(stream, values)
-        arrays = [_arrays.describe(x, t["name"], stream) for x, t in zip(values, self.inputs)]
+        arrays = _describe(values, self.inputs, stream)
         launch = _runtime.library.attentile_launch
         if lists is not None:
             if workspace is not None:
@@ -154,7 +158,7 @@ class Kernel:
             lists.check(self, self._sizes(arrays), scalars)
             launch, workspace = _runtime.library.attentile_launch_listed, lists.workspace
         results = self._outputs(out, arrays, values[0] if values else None)
-        arrays += [_arrays.describe(x, t["name"], stream) for x, t in zip(results, self.outputs)]
+        arrays += _describe(results, self.outputs, stream)
         if workspace is None and lists is None:
             arguments = self._arguments(arrays, scalars)
             _runtime.check(_runtime.library.attentile_launch_allocating(self._handle, byref(arguments), stream or None))
