@@ -9,8 +9,8 @@
 // and between f32 and f16 where the machine has no instruction for it, to
 // integer arithmetic; those between other types go through f32
 // (ConvertThroughF32.cpp). Expects: scalars or vectors. Leaves: no conversion
-// that becomes a call. Does not handle: bf16 to f32, which LLVM makes a shift
-// everywhere; f64.
+// that becomes a call. Does not handle: bf16 to f32, a shift
+// (native-floats-to-bits); f64.
 //
 //===----------------------------------------------------------------------===//
 

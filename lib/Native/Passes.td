@@ -149,3 +149,26 @@ def NativeExpandNarrowFloats : Pass<"native-expand-narrow-floats"> {
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
+
+def NativeFloatsToBits : Pass<"native-floats-to-bits"> {
+  let summary = "makes narrow floats integers of as many bits";
+  let description = [{
+    LLVM calls a function for a bf16 that one block has and another needs, where
+    the machine has no instructions for it. All that is done with such floats is
+    to move and to extend them; integers do as well.
+
+    ```mlir
+    ^inside(%x: bf16):
+      %y = llvm.fpext %x : bf16 to f32
+    // becomes
+    ^inside(%x: i16):
+      %wide = llvm.zext %x : i16 to i32
+      %high = llvm.shl %wide, %c16 : i32
+      %y = llvm.bitcast %high : i32 to f32
+    ```
+  }];
+  let options = [
+    Option<"hasF16", "f16", "bool", "true", "the machine converts f16">
+  ];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}

@@ -57,6 +57,9 @@ void buildNativePipeline(OpPassManager &manager,
   manager.addPass(createReconcileUnrealizedCastsPass());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
+  NativeFloatsToBitsOptions bits;
+  bits.hasF16 = options.f16;
+  manager.addPass(createNativeFloatsToBits(bits));
 }
 
 void buildNativeLowering(OpPassManager &manager, const NativeTarget &target,
