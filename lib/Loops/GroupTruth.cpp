@@ -32,7 +32,7 @@ Value GroupTruth::constant(int64_t value) {
 /// The index's quotient by a positive scalar, or its remainder: that of an
 /// interval which no multiple cuts, else all that there are.
 std::optional<GroupTruth::Range> GroupTruth::getDivided(Operation *op) {
-  Value divisor = stripBroadcast(op->getOperand(1));
+  Value divisor = getUniform(inside, op->getOperand(1));
   if (!isPositiveInteger(divisor) || tile::isTile(divisor.getType()))
     return std::nullopt;
   std::optional<Range> x = getRange(op->getOperand(0));
@@ -41,6 +41,9 @@ std::optional<GroupTruth::Range> GroupTruth::getDivided(Operation *op) {
     return std::nullopt;
   Range quotient{emit<attn::FloorDivOp>(x->lo, by),
                  emit<attn::FloorDivOp>(x->hi, by)};
+  auto indices = op->getOperand(0).getDefiningOp<tile::IndexOp>();
+  if (indices && isUncut(indices, divisor))
+    quotient.hi = quotient.lo;
   if (isa<attn::FloorDivOp>(op))
     return quotient;
   Value uncut =
@@ -74,7 +77,7 @@ std::optional<GroupTruth::Range> GroupTruth::getColumns(Value value) {
 static bool isOffset(Value value) {
   value = stripBroadcast(value);
   Operation *op = value.getDefiningOp();
-  return !tile::isTile(value.getType()) || isa_and_nonnull<tile::IndexOp>(op) ||
+  return isUniform(value) || isa_and_nonnull<tile::IndexOp>(op) ||
          (isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op) &&
           llvm::all_of(op->getOperands(), isOffset));
 }
@@ -115,7 +118,7 @@ std::optional<GroupTruth::Range> GroupTruth::combine(Operation *op) {
 }
 
 std::optional<GroupTruth::Range> GroupTruth::getRange(Value value) {
-  value = stripBroadcast(value);
+  value = getUniform(inside, value);
   if (!tile::getElementType(value.getType()).isIndex())
     return std::nullopt;
   auto type = dyn_cast<RankedTensorType>(value.getType());

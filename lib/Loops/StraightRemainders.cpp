@@ -28,7 +28,8 @@ void StraightRemainders::add(attn::FloorModOp op, Start start, Value least,
 /// Of the loop's index.
 bool StraightRemainders::addColumns(attn::FloorModOp op) {
   auto index = op.getLhs().getDefiningOp<tile::IndexOp>();
-  Value by = copyIntoLoop(inside, stripBroadcast(op.getRhs()), copies, loop);
+  Value by =
+      copyIntoLoop(inside, getUniform(inside, op.getRhs()), copies, loop);
   Value first = index && isLoopIndex(index, loop)
                     ? copyIntoLoop(inside, index.getBase(), copies, loop)
                     : Value();
@@ -40,8 +41,9 @@ bool StraightRemainders::addColumns(attn::FloorModOp op) {
   auto divide = [&](Value x) -> Value {
     return attn::FloorDivOp::create(inside, loc, x, by);
   };
-  add(op, {first, attn::FloorModOp::create(inside, loc, first, by)},
-      divide(first), divide(last));
+  Value least = divide(first);
+  add(op, {first, attn::FloorModOp::create(inside, loc, first, by)}, least,
+      isUncut(index, op.getRhs()) ? least : divide(last));
   return hasColumns = true;
 }
 
@@ -51,8 +53,7 @@ static bool growsByOne(Value value) {
   if (isa_and_nonnull<tile::IndexOp>(op))
     return true;
   return isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op) &&
-         !tile::isTile(stripBroadcast(op->getOperand(1)).getType()) &&
-         growsByOne(op->getOperand(0));
+         isUniform(op->getOperand(1)) && growsByOne(op->getOperand(0));
 }
 
 bool StraightRemainders::addRows(attn::FloorModOp op) {
@@ -68,9 +69,13 @@ bool StraightRemainders::addRows(attn::FloorModOp op) {
     return tile::ReduceGroupOp::create(before, loc, kind, rows);
   };
   using attn::ReduceKind;
+  Value least = find(ReduceKind::Min, quotient);
+  auto index = op.getLhs().getDefiningOp<tile::IndexOp>();
   add(op,
       {find(ReduceKind::Min, made.getLhs()), find(ReduceKind::Min, remainder)},
-      find(ReduceKind::Min, quotient), find(ReduceKind::Max, quotient));
+      least,
+      index && isUncut(index, op.getRhs()) ? least
+                                           : find(ReduceKind::Max, quotient));
   return hasRows = true;
 }
 
@@ -82,9 +87,8 @@ bool StraightRemainders::findRemainders(Value value) {
   if (auto remainder = dyn_cast<attn::FloorModOp>(op)) {
     auto type = cast<RankedTensorType>(op->getResult(0).getType());
     auto axis = loop->getAttrOfType<StringAttr>("tile.axis");
-    Value divisor = stripBroadcast(remainder.getRhs());
-    if (type.getRank() != 1 || !axis || tile::isTile(divisor.getType()) ||
-        !isPositiveInteger(divisor))
+    if (type.getRank() != 1 || !axis || !isUniform(remainder.getRhs()) ||
+        !isPositiveInteger(stripBroadcast(remainder.getRhs())))
       return false;
     if (remainders.contains(op))
       return true;

@@ -11,11 +11,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "VisibilityFormula.h"
+#include "attentile/KnownFactor.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
+#include <numeric>
 
 using namespace mlir;
 
@@ -31,6 +33,22 @@ Value stripBroadcast(Value value) {
   return value;
 }
 
+bool isUniform(Value value) {
+  value = stripBroadcast(value);
+  return !tile::isTile(value.getType()) ||
+         matchPattern(value, m_Constant<SplatElementsAttr>(nullptr));
+}
+
+Value getUniform(OpBuilder &builder, Value value) {
+  value = stripBroadcast(value);
+  SplatElementsAttr splat;
+  if (!tile::isTile(value.getType()) ||
+      !matchPattern(value, m_Constant(&splat)))
+    return value;
+  return arith::ConstantOp::create(builder, value.getLoc(),
+                                   splat.getSplatValue<TypedAttr>());
+}
+
 std::optional<APInt> getIntegerConstant(Value value) {
   value = stripBroadcast(value);
   IntegerAttr scalar;
@@ -41,6 +59,15 @@ std::optional<APInt> getIntegerConstant(Value value) {
       splat.getElementType().isIntOrIndex())
     return splat.getSplatValue<APInt>();
   return std::nullopt;
+}
+
+bool isUncut(tile::IndexOp indices, Value divisor) {
+  std::optional<APInt> by = getIntegerConstant(divisor);
+  if (!by || !by->isStrictlyPositive())
+    return false;
+  int64_t factor = knownFactor(indices.getBase(), /*limit=*/int64_t(1) << 31);
+  return std::gcd(factor, by->getSExtValue()) >=
+         indices.getType().getDimSize(0);
 }
 
 AffineMap getTensorShape(Value tensor) {
@@ -94,7 +121,8 @@ bool isMadeOfIntegers(Value value) {
     Value next = open.pop_back_val();
     if (!seen.insert(next).second)
       continue;
-    if (isa<FloatType>(tile::getElementType(next.getType())))
+    if (isa<FloatType>(tile::getElementType(next.getType())) ||
+        next.getDefiningOp<attn::RandomOp>())
       return false;
     if (auto load = next.getDefiningOp<tile::LoadOp>())
       llvm::append_range(open, load.getIndices());

@@ -111,14 +111,27 @@ private:
 /// `value` without tile.broadcast around it.
 mlir::Value stripBroadcast(mlir::Value value);
 
+/// Whether all elements of a value are one: a scalar, what is broadcast of one,
+/// a constant.
+bool isUniform(mlir::Value value);
+
+/// That one, where the value is uniform, else the value; a constant's element
+/// is made where `builder` stands.
+mlir::Value getUniform(mlir::OpBuilder &builder, mlir::Value value);
+
 /// The constant that a scalar or splat tile is.
 std::optional<llvm::APInt> getIntegerConstant(mlir::Value value);
+
+/// Whether no multiple of a constant is among the indices but the first: the
+/// pixels of a block that lies in one row.
+bool isUncut(tile::IndexOp indices, mlir::Value divisor);
 
 /// The extents of a tensor of the program, ()[sizes] -> (extents): an input,
 /// output or workspace.
 mlir::AffineMap getTensorShape(mlir::Value tensor);
 
-/// Whether a value is made of integers and Booleans only.
+/// Whether a value is made of integers and Booleans only, none of them drawn:
+/// random bits leave no block out and take as long to ask as the block.
 bool isMadeOfIntegers(mlir::Value value);
 
 /// Whether a tile is the indices of the axis that `loop` visits.

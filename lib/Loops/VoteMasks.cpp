@@ -71,8 +71,9 @@ std::optional<Bound> matchBound(MaskCondition part, scf::ForOp loop) {
   }
   auto tile = isLoopIndex(index, loop) ? index.getDefiningOp<tile::IndexOp>()
                                        : tile::IndexOp();
-  if (!tile || tile::getAxisPosition(limit.getType(),
-                                     tile::getAxes(tile.getType()).front()))
+  if (!tile || (!isUniform(limit) &&
+                tile::getAxisPosition(limit.getType(),
+                                      tile::getAxes(tile.getType()).front())))
     return std::nullopt;
   return Bound{tile, limit, predicate};
 }
@@ -87,11 +88,11 @@ Value emitVote(OpBuilder &b, Location loc, Bound bound) {
     end = arith::AddIOp::create(
         b, loc, end, arith::ConstantIndexOp::create(b, loc, size - 1));
   }
-  Type type = bound.limit.getType();
+  Value limit = getUniform(b, bound.limit);
+  Type type = limit.getType();
   if (tile::isTile(type))
     end = tile::BroadcastOp::create(b, loc, type, end);
-  Value whole =
-      arith::CmpIOp::create(b, loc, bound.predicate, end, bound.limit);
+  Value whole = arith::CmpIOp::create(b, loc, bound.predicate, end, limit);
   return tile::isTile(type) ? tile::VoteOp::create(b, loc, whole).getResult()
                             : whole;
 }
@@ -101,6 +102,14 @@ bool comparesPairs(MaskCondition part) {
   Value value = stripBroadcast(part.value);
   auto type = dyn_cast<RankedTensorType>(value.getType());
   return value.getDefiningOp<arith::CmpIOp>() && type && type.getRank() == 2;
+}
+
+/// Whether it is made of tiles that are divided.
+bool isDivided(Value value) {
+  Operation *op = value.getDefiningOp();
+  return op && tile::isTile(value.getType()) &&
+         (isa<attn::FloorDivOp, attn::FloorModOp>(op) ||
+          llvm::any_of(op->getOperands(), isDivided));
 }
 
 /// Likewise of another comparison of what rows and columns have, such as the
@@ -217,7 +226,7 @@ struct TileVoteMasks : impl::TileVoteMasksBase<TileVoteMasks> {
       bool hidesTrue = false;
     };
     SmallVector<Mask> masks;
-    unsigned cuts = 0;  // bounds that differ between rows
+    unsigned cuts = 0;  // bounds that differ between rows; twice what divides
     unsigned total = 0; // parts of all masks
     for (arith::SelectOp select : block.getOps<arith::SelectOp>()) {
       if (!isa<FloatType>(tile::getElementType(select.getType())) ||
@@ -236,9 +245,9 @@ struct TileVoteMasks : impl::TileVoteMasksBase<TileVoteMasks> {
       total += mask.parts.size();
       for (MaskCondition part : mask.parts)
         if (auto bound = matchBound(part, loop))
-          cuts += tile::isTile(bound->limit.getType());
+          cuts += !isUniform(bound->limit);
         else
-          cuts += comparesPairs(part);
+          cuts += comparesPairs(part) ? 1 + isDivided(part.value) : 0;
       if (!mask.parts.empty())
         masks.push_back(mask);
     }

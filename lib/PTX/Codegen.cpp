@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "SinkComparisons.h"
 #include "SplitLatches.h"
 #include "attentile/PTX.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -106,6 +107,7 @@ static Error optimize(Module &module, TargetMachine &machine) {
   ModulePassManager passes;
   if (Error error = builder.parsePassPipeline(passes, kPasses))
     return error;
+  passes.addPass(createModuleToFunctionPassAdaptor(SinkComparisons()));
   passes.addPass(createModuleToFunctionPassAdaptor(SplitLatches()));
   passes.run(module, modules);
   return Error::success();
