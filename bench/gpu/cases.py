@@ -18,6 +18,7 @@ class Case:
     def __init__(self, kernel, b, h, s, loaded):
         d = kernel.head_size
         self.kind, self.loaded, self.s, self.mask, self.score = kernel.example, loaded, s, None, None
+        self.known = dict(kernel.scalars)  # compiled in
         self.generator = torch.Generator("cuda").manual_seed(s)
         self.q, self.k, self.v = (self.draw(b, h, s, d) for _ in range(3))
         self.inputs, self.scalars, self.checked_with = [self.q, self.k, self.v], {}, {}
@@ -74,8 +75,9 @@ class Case:
         self.score = lambda x, b, h, m, n: x + bias[h, m, n]
 
     def set_up_neighbourhood(self, b, h, s):
-        width, radius = math.isqrt(s), 7
-        self.scalars.update(width=width, radius=radius)
+        width, radius = self.known.get("width", math.isqrt(s)), 7
+        if not self.known:
+            self.scalars.update(width=width, radius=radius)
         self.mask = lambda b, h, m, n: ((m // width - n // width).abs() <= radius) & \
             ((m % width - n % width).abs() <= radius)
 

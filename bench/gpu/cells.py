@@ -11,13 +11,15 @@ WINDOW = 1024
 
 @dataclasses.dataclass(frozen=True)
 class Kernel:
-    """One compiled kernel: an example bound to a head size."""
+    """One compiled kernel: an example bound to a head size, and to scalars of a length that it is measured at."""
     example: str
     head_size: int
+    scalars: tuple = ()  # (name, value)
+    length: int = 0  # of keys; 0: any
 
     @property
     def stem(self):
-        return f"{self.example}-d{self.head_size}"
+        return "-".join([self.example, f"d{self.head_size}", *(f"{name}{value}" for name, value in self.scalars)])
 
     @property
     def source(self):
@@ -28,7 +30,7 @@ class Kernel:
         text = self.source.read_text()
         if "type TB" in text:
             names["TB"] = type
-        return names
+        return names | dict(self.scalars)
 
 
 PLAIN, CAUSAL, BIAS = "01-attention", "02-causal", "06-learned-bias"

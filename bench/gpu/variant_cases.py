@@ -80,6 +80,8 @@ def time_all(folder, kernels, lengths, rounds):
     for s in lengths:
         prepared = plain, plain_sizes, plain_blocks = _prepare(folder, kernels[0], s)
         for kernel in kernels:
+            if kernel.length not in (0, s):
+                continue
             torch._dynamo.reset()
             case, sizes, blocks = prepared if kernel is kernels[0] else _prepare(folder, kernel, s)
             functions = {"plain": plain.ours, "ours": case.ours}
@@ -87,7 +89,8 @@ def time_all(folder, kernels, lengths, rounds):
                 functions["listed"] = listed
             if case.has_flex():
                 functions["flex"] = case.flex()
-            yield {"kernel": kernel.example, "s": s, "blocks": blocks, "pairs": blocks * sizes[0] * sizes[1],
+            yield {"kernel": kernel.example, "scalars": dict(kernel.scalars), "s": s, "blocks": blocks,
+                   "pairs": blocks * sizes[0] * sizes[1],
                    "plain_pairs": plain_blocks * plain_sizes[0] * plain_sizes[1], "tiles": sizes,
                    "ms": measure.time_together(functions, rounds)}
             del case, functions, listed

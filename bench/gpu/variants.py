@@ -8,9 +8,12 @@ bf16, head size 128, 4096 and 16384 keys, 16,384 tokens. `run` first compares ev
 stops at one that is wrong. Printed of each: milliseconds, blocks that hold a visible pair (at the kernel's own tile sizes),
 speed per such block beside the plain kernel's (01-attention; each block by its size), which takes turns with it, the same
 beside the plain kernel's by itself ("apart"), and FlexAttention's time over ours. Where masks have lists of blocks these
-are found once, before, as FlexAttention's are; "listing" is the speed per block of calls that find them themselves.
+are found once, before, as FlexAttention's are; "listing" is the speed per block of calls that find them themselves. A
+neighbourhood is measured with the image's width and the radius as arguments, and as numbers that it is compiled with
+(--bind; "known"), as FlexAttention's are.
 """
 import json
+import math
 import pathlib
 import subprocess
 import sys
@@ -34,7 +37,8 @@ BARS = {cells.PLAIN: 1.0, cells.CAUSAL: 0.9, "03-sliding-window": 0.9, "04-alibi
 
 
 def kernels():
-    return [cells.Kernel(example, HEAD_SIZE) for example in BARS]
+    known = [cells.Kernel("12-neighbourhood", HEAD_SIZE, (("width", math.isqrt(s)), ("radius", 7)), s) for s in LENGTHS]
+    return [cells.Kernel(example, HEAD_SIZE) for example in BARS] + known
 
 
 def compile_all(arguments):
@@ -42,13 +46,14 @@ def compile_all(arguments):
     arguments.kernels.mkdir(parents=True, exist_ok=True)
     failed = 0
     for number, kernel in enumerate(kernels(), 1):
-        print(f"[{number}/{len(BARS)}] {kernel.stem}", flush=True)
+        print(f"[{number}/{len(kernels())}] {kernel.stem}", flush=True)
         path = arguments.kernels / f"{kernel.stem}.cubin"
         failed += not commands.compile_kernel(arguments, kernel.source, kernel.bindings(), [], path)
         names = ",".join(f"{name}={value}" for name, value in kernel.bindings().items())
+        sizes = {name: value for name, value in SIZES.items() if name not in dict(kernel.scalars)}
         figures = subprocess.run([arguments.compiler, "explain", str(kernel.source), f"--bind={names}",
                                   f"--target={arguments.target}", "--json", WITHOUT_DATA,
-                                  f"--sizes={example_sizes.of(kernel.source, SIZES)}"], stdout=subprocess.PIPE, text=True)
+                                  f"--sizes={example_sizes.of(kernel.source, sizes)}"], stdout=subprocess.PIPE, text=True)
         failed += figures.returncode != 0
         path.with_suffix(".explain").write_text(figures.stdout)
     return failed
@@ -56,7 +61,7 @@ def compile_all(arguments):
 
 def print_table(rows):
     """Each row as it comes, with its ratio per block to the plain kernel of the same length; all rows."""
-    print(f"{'kernel':20} {'s':>6} {'ms':>8} {'blocks':>8} {'per block':>10} {'bar':>5} {'apart':>6} {'listing':>8} "
+    print(f"{'kernel':22} {'s':>6} {'ms':>8} {'blocks':>8} {'per block':>10} {'bar':>5} {'apart':>6} {'listing':>8} "
           f"{'Flex/ours':>10}")
     apart, done = {}, []
     for row in rows:
@@ -67,7 +72,8 @@ def print_table(rows):
         row["of_plain_listing"] = row["pairs"] / row["ms"]["ours"] / plain
         listing = f"{row['of_plain_listing']:8.2f}" if "listed" in row["ms"] else " " * 8
         flex = row["ms"].get("flex", float("nan"))
-        print(f"{row['kernel']:20} {row['s']:6} {ms:8.3f} {row['blocks']:8} {row['of_plain']:10.3f} "
+        name = row["kernel"] + (" known" if row["scalars"] else "")
+        print(f"{name:22} {row['s']:6} {ms:8.3f} {row['blocks']:8} {row['of_plain']:10.3f} "
               f"{BARS[row['kernel']]:5.2f} {row['of_plain_apart']:6.2f} {listing} {flex / ms:10.2f}"
               f"{'  below' if row['of_plain'] < BARS[row['kernel']] else ''}", flush=True)
         done.append(row)
