@@ -187,10 +187,13 @@ void Generator::bindSome() {
     llvm::StringRef type = param.declaration;
     if (type.contains('[') || !chance(often))
       continue;
+    // Often a multiple of a tile's size, which cuts no tile.
+    int64_t number =
+        chance(0.3) ? pick<int64_t>({16, 32, 64}) : 1 + random.below(20);
     program.bound[param.name] =
         type.starts_with("f32")    ? pick<const char *>({"0.5", "1.0", "3.0"})
         : type.starts_with("bool") ? pick<const char *>({"true", "false"})
-                                   : std::to_string(1 + random.below(20));
+                                   : std::to_string(number);
   }
 }
 
