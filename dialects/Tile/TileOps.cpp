@@ -196,6 +196,23 @@ LogicalResult DotOp::verify() {
   return success();
 }
 
+LogicalResult SliceOp::verify() {
+  auto whole = getOperand().getType(), part = getType();
+  std::optional<unsigned> position = getAxisPosition(whole, getAxisAttr());
+  if (!position)
+    return emitOpError("expected axis ") << getAxisAttr() << " in " << whole;
+  bool fits = whole.getRank() == part.getRank() &&
+              whole.getElementType() == part.getElementType();
+  for (unsigned i = 0; fits && i < getAxes(whole).size(); ++i)
+    fits = i == *position ? part.getDimSize(i) <= whole.getDimSize(i)
+                          : part.getDimSize(i) == whole.getDimSize(i) &&
+                                getAxes(part)[i] == getAxes(whole)[i];
+  if (!fits)
+    return emitOpError("expected a part of ")
+           << whole << " along " << getAxisAttr() << ", got " << part;
+  return success();
+}
+
 LogicalResult ReduceOp::verify() {
   SmallVector<StringAttr> over(getOver().getAsRange<StringAttr>());
   for (StringAttr axis : over)

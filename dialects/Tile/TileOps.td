@@ -249,6 +249,39 @@ def Tile_HiddenOp : Tile_Op<"hidden", [MemoryEffects<[MemWrite]>]> {
   let assemblyFormat = "$condition attr-dict";
 }
 
+def Tile_SeesOp : Tile_Op<"sees", [MemoryEffects<[MemWrite]>]> {
+  let summary = "which of a block's columns rows see";
+  let description = [{
+    Of the loop's block a group of rows that decides together (`tile.vote`) sees
+    no columns but `count` from `from` on, a multiple of 16 within the block:
+    a mask hides the others from all of the group's rows. Groups of `rows` rows
+    of the tile. Nobody need make use of it.
+
+    ```mlir
+    tile.sees 48 from %from of 32
+    ```
+  }];
+  let arguments = (ins I64Attr:$count, Index:$from, I64Attr:$rows);
+  let assemblyFormat = "$count `from` $from `of` $rows attr-dict";
+}
+
+def Tile_SliceOp : Tile_Op<"slice", [Pure]> {
+  let summary = "consecutive positions of one axis of a tile";
+  let description = [{
+    Those from `from` on, a multiple of 16, as an axis of another name and size.
+    Groups of rows that decide together (`tile.vote`) may have different ones.
+
+    ```mlir
+    %part = tile.slice %k along "n" from %from : tensor<64x128xbf16, #tile.axes<"n", "d">>
+              to tensor<48x128xbf16, #tile.axes<"n_seen", "d">>
+    ```
+  }];
+  let arguments = (ins Tile_Tile:$operand, StrAttr:$axis, Index:$from);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$operand `along` $axis `from` $from attr-dict `:` type($operand) `to` type($result)";
+  let hasVerifier = 1;
+}
+
 def Tile_RefOp : Tile_Op<"ref", [Pure, SameOperandsAndResultType] # ElementwiseMappable.traits> {
   let summary = "a softmax's reference, from a running maximum";
   let description = [{

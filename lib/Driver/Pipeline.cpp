@@ -228,6 +228,7 @@ void buildWarpPipeline(OpPassManager &pm, const PipelineOptions &options) {
   TilePartitionWarpsOptions partition;
   partition.split = options.splitReduced ? WarpSplit::Reduced : WarpSplit::Rows;
   pm.addPass(createTilePartitionWarps(partition));
+  pm.addPass(createTileNarrowColumns());
   pm.addPass(createTileAssignLayouts());
   pm.addPass(createTileSinkColumns());
   pm.addPass(createTileSpreadStores());

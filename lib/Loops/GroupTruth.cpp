@@ -68,8 +68,10 @@ std::optional<GroupTruth::Range> GroupTruth::getColumns(Value value) {
   Value first = copyIntoLoop(inside, index.getBase(), copies, loop);
   if (!first)
     return std::nullopt;
-  return Range{first, emit<arith::AddIOp>(
-                          first, constant(index.getType().getDimSize(0) - 1))};
+  if (firstColumn)
+    first = emit<arith::AddIOp>(first, constant(firstColumn));
+  int64_t count = columnCount ? columnCount : index.getType().getDimSize(0);
+  return Range{first, emit<arith::AddIOp>(first, constant(count - 1))};
 }
 
 /// Whether what rows have is their index and scalars, so that its range is that

@@ -39,6 +39,12 @@ public:
   GroupTruth(mlir::scf::ForOp loop, mlir::OpBuilder &inside)
       : loop(loop), before(loop), inside(inside), loc(loop.getLoc()) {}
 
+  /// Of the block's columns, so many from `first` on alone.
+  void setColumns(int64_t first, int64_t count) {
+    firstColumn = first;
+    columnCount = count;
+  }
+
   /// Whether a comparison surely holds, or with `negated` fails, for all of a
   /// group's rows and the block's columns, an i1; null where neither scalars
   /// nor what is loaded for columns tell.
@@ -66,6 +72,7 @@ private:
   mlir::OpBuilder &inside;
   mlir::Location loc;
   mlir::IRMapping copies, hoisted;
+  int64_t firstColumn = 0, columnCount = 0; ///< 0: all
 };
 
 } // namespace attentile

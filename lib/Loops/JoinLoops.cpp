@@ -98,7 +98,8 @@ BodyMatch::BodyMatch(scf::ForOp partial, scf::ForOp full)
                                          full.getBody()->getArguments()))
     counterparts[from] = to;
   for (Operation &op : partial.getBody()->without_terminator()) {
-    if (isa<tile::HiddenOp>(op)) // no value of the full body depends on it
+    if (isa<tile::HiddenOp, tile::SeesOp>(
+            op)) // no value of the full body depends on it
       continue;
     bool same = findSame(op);
     bool meets = same && op.getNumResults() == 1 && !isa<arith::SelectOp>(op) &&
@@ -347,6 +348,13 @@ void Joiner::emitBody() {
       continue;
     if (auto hidden = dyn_cast<tile::HiddenOp>(op)) {
       joinHidden(hidden);
+      continue;
+    }
+    if (auto sees = dyn_cast<tile::SeesOp>(op)) {
+      IRMapping sides;
+      tile::SeesOp::create(builder, sees.getLoc(), sees.getCount(),
+                           makePartial(builder, sees.getFrom(), sides),
+                           sees.getRows());
       continue;
     }
     for (Value operand : op.getOperands())

@@ -7,7 +7,8 @@
 //
 // Does: says for which groups of rows an iteration over a partial block changes
 // nothing (tile.hidden): VisibilityAnalysis has the formula, GroupTruth asks it
-// of a group's rows and a block's ends, or of what each column loads. Expects:
+// of a group's rows and a block's ends, or of what each column loads; and which
+// columns alone they see of any block (tile.sees, SeenColumns). Expects:
 // loops with `tile.blocks`, before exponentials are folded and steps guarded.
 // Leaves: the same values. Does not handle: conditions that neither tells, such
 // as a table's of pairs, and loops that store.
@@ -15,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GroupTruth.h"
+#include "SeenColumns.h"
 #include "VisibilityFormula.h"
 #include "attentile/Loops/Passes.h"
 
@@ -32,6 +34,11 @@ class HiddenGroups {
 public:
   HiddenGroups(scf::ForOp loop, OpBuilder &builder)
       : loop(loop), builder(builder), truth(loop, builder) {}
+
+  /// Of the block's columns, so many from `first` on alone.
+  void setColumns(int64_t first, int64_t count) {
+    truth.setColumns(first, count);
+  }
 
   /// Whether a formula surely holds of all of a group's elements; null where
   /// that cannot be told.
@@ -112,6 +119,40 @@ struct TileMarkHidden : impl::TileMarkHiddenBase<TileMarkHidden> {
       return;
     if (Value sure = groups.getSure(hidden))
       tile::HiddenOp::create(builder, loop.getLoc(), sure);
+    markSeen(loop, hidden, groups, builder);
+  }
+
+  /// Which columns a group sees, where they are fewer than a block has.
+  static void markSeen(scf::ForOp loop, Formula hidden, HiddenGroups &groups,
+                       OpBuilder &builder) {
+    auto resources = loop->getParentOfType<tile::KernelOp>()
+                         ->getAttrOfType<tile::ResourcesAttr>("tile.resources");
+    auto axis = loop->getAttrOfType<StringAttr>("tile.axis");
+    tile::DotOp scores = *loop.getBody()->getOps<tile::DotOp>().begin();
+    std::optional<unsigned> columns =
+        tile::getAxisPosition(scores.getType(), axis);
+    if (!resources || !columns || scores.getType().getRank() != 2 ||
+        scores.getType().getDimSize(1 - *columns) % resources.getWarps())
+      return;
+    int64_t size = scores.getType().getDimSize(*columns);
+    int64_t rows =
+        scores.getType().getDimSize(1 - *columns) / resources.getWarps();
+    int64_t seen = SeenColumns(loop, size, rows).count(hidden);
+    if (seen == size)
+      return;
+    Location loc = loop.getLoc();
+    Value from = arith::ConstantIndexOp::create(builder, loc, 0);
+    for (int64_t hides = kColumnStep; hides + seen <= size;
+         hides += kColumnStep) {
+      groups.setColumns(0, hides);
+      Value sure = groups.getSure(hidden);
+      if (!sure)
+        return;
+      from = arith::SelectOp::create(
+          builder, loc, sure,
+          arith::ConstantIndexOp::create(builder, loc, hides), from);
+    }
+    tile::SeesOp::create(builder, loc, seen, from, rows);
   }
 };
 

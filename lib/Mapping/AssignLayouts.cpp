@@ -202,6 +202,8 @@ LogicalResult Assignment::assign(Operation *op) {
     SmallVector<StringAttr> over(reduce.getOver().getAsRange<StringAttr>());
     reduce.getResult().setType(
         tile::dropAxes(reduce.getOperand().getType(), over));
+  } else if (auto slice = dyn_cast<tile::SliceOp>(op)) {
+    setLayout(slice.getResult(), tile::getLayout(slice.getOperand().getType()));
   } else if (auto vote = dyn_cast<tile::VoteOp>(op)) {
     assignVote(vote);
   } else if (auto reduce = dyn_cast<tile::ReduceGroupOp>(op)) {
@@ -337,6 +339,8 @@ void Assignment::assignLoad(tile::LoadOp load) {
     return;
   Value result = load.getResult();
   bool isFactor = llvm::any_of(result.getUsers(), [&](Operation *user) {
+    if (isa<tile::SliceOp>(user))
+      user = *user->getUsers().begin();
     auto dot = dyn_cast<tile::DotOp>(user);
     return dot && dot.getProduct() == tile::getElementType(result.getType());
   });

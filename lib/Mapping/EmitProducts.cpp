@@ -106,6 +106,9 @@ LogicalResult ProductEmitter::prepare() {
     return failure();
   assert(tile::getShared(b.getType()) && "checked by tile-verify-layouts");
   right = {emitter.get(b), *tile::getAxisPosition(b.getType(), over) == 1};
+  if (auto slice = b.getDefiningOp<tile::SliceOp>())
+    (right.reducedIsLast ? columnFrom : reducedFrom) =
+        emitter.get(slice.getFrom());
 
   unsigned leftReduced = *tile::getAxisPosition(a.getType(), over);
   leftRowAxis = 1 - leftReduced;
@@ -172,7 +175,8 @@ Value ProductEmitter::readElements(const SharedFactor &factor, Value part,
   bool pairs = !isF32 || pairedOrder;
   if (pairs)
     t = arith::MulIOp::create(builder, loc, t, emitter.constant(2));
-  Value k = emitter.sum(isLeft ? Value() : reducedPart, t);
+  Value k =
+      emitter.sum(isLeft ? Value() : emitter.sum(reducedPart, reducedFrom), t);
   SmallVector<Value> values;
   auto read = [&](int64_t row, int64_t offset) {
     Value other = emitter.offset(emitter.sum(part, g), first + row);
@@ -203,6 +207,7 @@ SmallVector<Value> ProductEmitter::rightStep(Value columnPart, int64_t block,
   // In f32 a matrix has k in the natural order and k must be contiguous.
   bool byMatrix = right.element() == product &&
                   (!isF32 || (right.reducedIsLast && !pairedOrder));
+  columnPart = emitter.sum(columnPart, columnFrom);
   if (!byMatrix)
     return {readElements(right, columnPart, 8 * block, /*isLeft=*/false, step)};
   bool transpose = !right.reducedIsLast;
@@ -212,7 +217,8 @@ SmallVector<Value> ProductEmitter::rightStep(Value columnPart, int64_t block,
   int64_t count = block + 1 < end && aligned ? 2 : 1;
   int64_t elements = isF32 ? 2 : 4;
   Value column = emitter.offset(columnPart, 8 * block);
-  Value reduced = emitter.offset(reducedPart, depth * step);
+  Value reduced =
+      emitter.offset(emitter.sum(reducedPart, reducedFrom), depth * step);
   Value both = warp::LdmatrixOp::create(
       builder, loc, VectorType::get({count * elements}, product), right.buffer,
       transpose ? reduced : column, transpose ? column : reduced, 2 * count,

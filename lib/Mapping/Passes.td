@@ -52,6 +52,26 @@ def TilePartitionWarps : Pass<"tile-partition-warps"> {
   let dependentDialects = ["::attentile::tile::TileDialect"];
 }
 
+def TileNarrowColumns : Pass<"tile-narrow-columns"> {
+  let summary = "computes only the columns of a block that rows see";
+  let description = [{
+    Where each warp's rows see no more than some columns of any block, which
+    tile.sees says (tile-mark-hidden), scores are made of these, from a column
+    that differs between warps. Keys and values are loaded whole, as all warps
+    share them.
+
+    ```mlir
+    tile.sees 48 from %from of 32
+    %s = tile.dot %q, %k over ["d"] .. -> tensor<128x64xf32, #m_n>
+    // becomes
+    %seen = tile.slice %k along "n" from %from : tensor<64x128xbf16, #n_d> to tensor<48x128xbf16, #n_seen_d>
+    %s = tile.dot %q, %seen over ["d"] .. -> tensor<128x48xf32, #m_n_seen>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::ub::UBDialect",
+    "::attentile::tile::TileDialect"];
+}
+
 def TileAssignLayouts : Pass<"tile-assign-layouts"> {
   let summary = "where the elements of every tile are";
   let description = [{

@@ -96,6 +96,7 @@ private:
   // B.
   SharedFactor right;
   Value reducedPart; // this warp's first k
+  Value columnFrom, reducedFrom; // where a slice starts
 };
 
 } // namespace attentile

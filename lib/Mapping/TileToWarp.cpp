@@ -79,6 +79,10 @@ LogicalResult WarpEmitter::emit(Operation *op) {
         warp::HiddenOp::create(builder, loc, get(hidden.getCondition()));
         return success();
       })
+      .Case([&](tile::SliceOp slice) {
+        set(slice, get(slice.getOperand()));
+        return success();
+      })
       .Case([&](tile::DotOp dot) { return emitDot(dot); })
       .Case([&](tile::LoadOp load) { return emitLoad(load); })
       .Case([&](tile::StoreOp store) { return emitStore(store); })
@@ -137,10 +141,9 @@ static Value descend(OpBuilder &before, scf::ForOp loop) {
 /// around it.
 static Value alternate(OpBuilder &before, scf::ForOp loop, scf::ForOp around) {
   Location loc = loop.getLoc();
-  Value done = before.createOrFold<arith::SubIOp>(
-      loc, around.getInductionVar(), around.getLowerBound());
-  Value turn =
-      before.createOrFold<arith::DivUIOp>(loc, done, around.getStep());
+  Value done = before.createOrFold<arith::SubIOp>(loc, around.getInductionVar(),
+                                                  around.getLowerBound());
+  Value turn = before.createOrFold<arith::DivUIOp>(loc, done, around.getStep());
   Value two = arith::ConstantIndexOp::create(before, loc, 2);
   Value zero = arith::ConstantIndexOp::create(before, loc, 0);
   Value isBack = arith::CmpIOp::create(
@@ -402,8 +405,8 @@ Value WarpEmitter::isFirstHolder(const tile::Layout &layout,
   for (auto [unit, id, end] :
        {std::tuple(tile::Unit::Lane, lane, tile::Layout::kLanes),
         std::tuple(tile::Unit::Warp, warp, warps)}) {
-    if (units == (unit == tile::Unit::Lane ? ThreadUnits::Warp
-                                           : ThreadUnits::Lane))
+    if (units ==
+        (unit == tile::Unit::Lane ? ThreadUnits::Warp : ThreadUnits::Lane))
       continue;
     for (const tile::Digit &copies : layout.copies(unit, end))
       require(id, copies.stride, copies.extent, end);

@@ -452,15 +452,17 @@ struct TileToLoops : impl::TileToLoopsBase<TileToLoops> {
 
   /// Nothing is gained by it here: a block is needed by some row.
   static void eraseHidden(tile::KernelOp kernel) {
-    kernel.walk([](tile::HiddenOp hidden) {
+    kernel.walk([](Operation *hidden) {
+      if (!isa<tile::HiddenOp, tile::SeesOp>(hidden))
+        return;
       // Once each: what is erased may have been several operands.
       llvm::SetVector<Operation *> unused;
       auto add = [&](Value value) {
         if (Operation *op = value.getDefiningOp())
           unused.insert(op);
       };
-      add(hidden.getCondition());
-      hidden.erase();
+      llvm::for_each(hidden->getOperands(), add);
+      hidden->erase();
       while (!unused.empty()) {
         Operation *op = unused.pop_back_val();
         if (!isOpTriviallyDead(op))

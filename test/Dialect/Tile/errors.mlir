@@ -258,3 +258,22 @@ func.func @unknown(%a: index) {
   ^bb1:
   }) : (index) -> ()
 }) : () -> ()
+
+// -----
+
+#nd = #tile.axes<"n", "d">
+func.func @slice_axis(%x: tensor<64x16xf32, #nd>, %i: index) {
+  // expected-error @below {{expected axis "m" in}}
+  %y = tile.slice %x along "m" from %i : tensor<64x16xf32, #nd> to tensor<48x16xf32, #nd>
+  return
+}
+
+// -----
+
+#nd = #tile.axes<"n", "d">
+#sd = #tile.axes<"n_seen", "d">
+func.func @slice_other(%x: tensor<64x16xf32, #nd>, %i: index) {
+  // expected-error-re @below {{expected a part of {{.*}} along "n", got}}
+  %y = tile.slice %x along "n" from %i : tensor<64x16xf32, #nd> to tensor<48x8xf32, #sd>
+  return
+}

@@ -1,0 +1,70 @@
+//===- SeenColumns.h - how few columns of a block rows see ------*- C++ -*-===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Of a mask that compares remainders by numbers, such as a neighbourhood's in
+// an image 64 wide, 32 rows may see 48 columns of 64 wherever they and the
+// block lie:
+//
+//     |m mod 64 - n mod 64| <= 7    rows 0 to 31 see columns 0 to 38,
+//                                   rows 32 to 63 see columns 25 to 63
+//
+// Told by trying each remainder that the first row and the first column can
+// have, with intervals as GroupTruth has them when the kernel runs: what holds
+// here, it finds.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ATTENTILE_LOOPS_SEENCOLUMNS_H
+#define ATTENTILE_LOOPS_SEENCOLUMNS_H
+
+#include "Formula.h"
+#include "Tile/Tile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace attentile {
+
+/// Columns come in so many, as matrix instructions take keys.
+inline constexpr int64_t kColumnStep = 16;
+
+class SeenColumns {
+public:
+  /// Of blocks of `size` columns, for groups of `rows` rows that follow each
+  /// other in a tile from a multiple of their number on.
+  SeenColumns(mlir::scf::ForOp loop, int64_t size, int64_t rows)
+      : loop(loop), size(size), rows(rows) {}
+
+  /// The fewest columns, side by side, among which are all that a group sees,
+  /// from the last multiple of kColumnStep on before which `hidden` surely
+  /// holds of all, but that the block has so many from there on; `size` where
+  /// that cannot be told.
+  int64_t count(Formula hidden);
+
+private:
+  struct Range {
+    int64_t lo, hi;
+  };
+
+  bool findPeriod(Formula formula);
+  bool findPeriod(mlir::Value value);
+  bool holds(Formula hidden, int64_t first, int64_t count);
+  bool holds(mlir::arith::CmpIOp compare, bool negated);
+  std::optional<Range> getRange(mlir::Value value);
+  std::optional<Range> getRemainder(tile::IndexOp index, int64_t divisor);
+  bool suffices(Formula hidden, int64_t seen);
+
+  mlir::scf::ForOp loop;
+  int64_t size, rows;
+  int64_t period = 1;                  ///< of all remainders together
+  int64_t rowStep = 1, columnStep = 1; ///< what the positions are multiples of
+  // The case that is tried: the first row's and column's remainder by the
+  // period, and which of the block's columns.
+  int64_t row = 0, column = 0, first = 0, columns = 0;
+};
+
+} // namespace attentile
+
+#endif
