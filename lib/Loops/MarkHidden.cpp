@@ -137,7 +137,10 @@ struct TileMarkHidden : impl::TileMarkHiddenBase<TileMarkHidden> {
     int64_t size = scores.getType().getDimSize(*columns);
     int64_t rows =
         scores.getType().getDimSize(1 - *columns) / resources.getWarps();
-    int64_t seen = SeenColumns(loop, size, rows).count(hidden);
+    int64_t seen =
+        SeenColumns(loop, size, tile::getAxes(scores.getType())[1 - *columns],
+                    rows)
+            .count(hidden);
     if (seen == size)
       return;
     Location loc = loop.getLoc();

@@ -39,10 +39,11 @@ bool SeenColumns::findPeriod(Value value) {
     period = std::lcm(period, by->getSExtValue());
     if (period > kMostPeriod)
       return false;
-    bool isColumns = isLoopIndex(index, loop);
     int64_t factor = knownFactor(index.getBase(), kMostPeriod);
-    int64_t &step = isColumns ? columnStep : rowStep;
-    step = isColumns ? factor : std::gcd(factor, rows);
+    if (isLoopIndex(index, loop))
+      columnStep = std::gcd(columnStep, factor);
+    else
+      rowStep = std::gcd(rowStep, std::gcd(factor, rows));
     return true;
   }
   return llvm::all_of(op->getOperands(),
@@ -78,7 +79,9 @@ std::optional<SeenColumns::Range> SeenColumns::getRange(Value value) {
   if (auto remainder = dyn_cast_or_null<attn::FloorModOp>(op)) {
     auto index = remainder.getLhs().getDefiningOp<tile::IndexOp>();
     std::optional<APInt> by = getIntegerConstant(remainder.getRhs());
-    if (!index || !by || !by->isStrictlyPositive() || !by->isSignedIntN(32))
+    if (!index || !by || !by->isStrictlyPositive() || !by->isSignedIntN(32) ||
+        !(isLoopIndex(index, loop) ||
+          tile::getAxes(index.getType()).front() == rowAxis))
       return std::nullopt;
     return getRemainder(index, by->getSExtValue());
   }

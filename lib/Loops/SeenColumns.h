@@ -32,10 +32,12 @@ inline constexpr int64_t kColumnStep = 16;
 
 class SeenColumns {
 public:
-  /// Of blocks of `size` columns, for groups of `rows` rows that follow each
-  /// other in a tile from a multiple of their number on.
-  SeenColumns(mlir::scf::ForOp loop, int64_t size, int64_t rows)
-      : loop(loop), size(size), rows(rows) {}
+  /// Of blocks of `size` columns, for groups of `rows` rows, positions of
+  /// `rowAxis` that follow each other in a tile from a multiple of their number
+  /// on.
+  SeenColumns(mlir::scf::ForOp loop, int64_t size, mlir::StringAttr rowAxis,
+              int64_t rows)
+      : loop(loop), size(size), rowAxis(rowAxis), rows(rows) {}
 
   /// The fewest columns, side by side, among which are all that a group sees,
   /// from the last multiple of kColumnStep on before which `hidden` surely
@@ -57,9 +59,12 @@ private:
   bool suffices(Formula hidden, int64_t seen);
 
   mlir::scf::ForOp loop;
-  int64_t size, rows;
-  int64_t period = 1;                  ///< of all remainders together
-  int64_t rowStep = 1, columnStep = 1; ///< what the positions are multiples of
+  int64_t size;
+  mlir::StringAttr rowAxis;
+  int64_t rows;
+  int64_t period = 1; ///< of all remainders together
+  /// What the first row and column are multiples of; 0: there are none.
+  int64_t rowStep = 0, columnStep = 0;
   // The case that is tried: the first row's and column's remainder by the
   // period, and which of the block's columns.
   int64_t row = 0, column = 0, first = 0, columns = 0;
