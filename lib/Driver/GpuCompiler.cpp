@@ -13,9 +13,7 @@
 #include "attentile/NVVM/Passes.h"
 #include "attentile/NVVM/Signature.h"
 #include "attentile/Seal.h"
-#include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
 #include "mlir/IR/Diagnostics.h"
-#include "mlir/IR/Verifier.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -59,24 +57,6 @@ bool lowerToWarps(ModuleOp module, const PipelineOptions &options) {
                                            copy->getBody()->getOperations());
   return runPasses(
       module, [](OpPassManager &pm) { pm.addPass(createWarpJoinForms()); });
-}
-
-bool lowerToLLVM(ModuleOp module, const GpuOptions &options) {
-  PassManager pm(module.getContext(), ModuleOp::getOperationName(),
-                 PassManager::Nesting::Implicit);
-  configurePassManager(pm);
-#ifdef NDEBUG
-  // Once, at the end: kernels are thousands of operations by now, and after
-  // each pass that would take as long as the passes.
-  pm.enableVerifier(false);
-#endif
-  buildNVVMPipeline(pm);
-  if (options.lineInfo) {
-    LLVM::DIScopeForLLVMFuncOpPassOptions lines;
-    lines.emissionKind = LLVM::DIEmissionKind::DebugDirectivesOnly;
-    pm.addPass(LLVM::createDIScopeForLLVMFuncOpPass(lines));
-  }
-  return succeeded(pm.run(module)) && succeeded(verify(module));
 }
 
 llvm::Expected<std::string>
