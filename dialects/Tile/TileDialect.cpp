@@ -91,6 +91,8 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
       name == "tile.programs" || name == "tile.from_list" ||
       name == "tile.to_list")
     return onLoop(isa<UnitAttr>(value), "a unit");
+  if (name == "tile.shortcut")
+    return verify(isa<scf::IfOp>(op), "scf.if", isa<UnitAttr>(value), "a unit");
   if (name == getWarpsAttrHelper().getName())
     return onKernel(isa<WarpsAttr>(value), "#tile.warps<...>");
   // These stay with a kernel through the levels below.

@@ -255,14 +255,32 @@ def Tile_SeesOp : Tile_Op<"sees", [MemoryEffects<[MemWrite]>]> {
     Of the loop's block a group of rows that decides together (`tile.vote`) sees
     no columns but `count` from `from` on, a multiple of 16 within the block:
     a mask hides the others from all of the group's rows. Groups of `rows` rows
-    of the tile. Nobody need make use of it.
+    of the tile. Where there is a condition, that is known of the blocks alone
+    for which it holds. Nobody need make use of it.
 
     ```mlir
     tile.sees 48 from %from of 32
+    tile.sees 48 from %from of 32 if %fits
     ```
   }];
-  let arguments = (ins I64Attr:$count, Index:$from, I64Attr:$rows);
-  let assemblyFormat = "$count `from` $from `of` $rows attr-dict";
+  let arguments = (ins I64Attr:$count, Index:$from, I64Attr:$rows, Optional<I1>:$fits);
+  let assemblyFormat = "$count `from` $from `of` $rows (`if` $fits^)? attr-dict";
+}
+
+def Tile_EitherOp : Tile_Op<"either", [MemoryEffects<[MemWrite]>]> {
+  let summary = "a group of rows takes one of two ways through an iteration";
+  let description = [{
+    What the loop carries on is chosen by the condition (`arith.select`), the
+    same for each group of rows that decides together (`tile.vote`): where it
+    holds either choice would be right, else the second. So a group need compute
+    only one of them. Nobody need make use of it.
+
+    ```mlir
+    tile.either %fits
+    ```
+  }];
+  let arguments = (ins I1:$condition);
+  let assemblyFormat = "$condition attr-dict";
 }
 
 def Tile_SliceOp : Tile_Op<"slice", [Pure]> {

@@ -383,6 +383,19 @@ def Warp_HiddenOp : Warp_Op<"hidden", [MemoryEffects<[MemWrite]>]> {
   let assemblyFormat = "$condition attr-dict";
 }
 
+def Warp_EitherOp : Warp_Op<"either", [MemoryEffects<[MemWrite]>]> {
+  let summary = "a warp takes one of two ways through an iteration";
+  let description = [{
+    As `tile.either`; the condition is the same in all lanes.
+
+    ```mlir
+    warp.either %fits
+    ```
+  }];
+  let arguments = (ins I1:$condition);
+  let assemblyFormat = "$condition attr-dict";
+}
+
 class Warp_VoteOp<string mnemonic, string what> : Warp_Op<mnemonic, [Pure]> {
   let summary = what;
   let arguments = (ins I1:$predicate);

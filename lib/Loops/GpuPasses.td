@@ -96,6 +96,11 @@ def TileMarkHidden : Pass<"tile-mark-hidden"> {
     answer it. What is loaded for columns, such as documents, is compared with
     both, column by column, in partial blocks.
 
+    Where a mask speaks of columns' remainders, such as a neighbourhood's in an
+    image, every block may hold columns that rows do not see: tile.sees says which
+    they do, of all blocks where numbers prove it, else of those for which the
+    ends of the block's parts tell.
+
     Before:
 
     ```mlir

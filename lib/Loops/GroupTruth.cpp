@@ -9,7 +9,6 @@
 #include "CopySlice.h"
 #include "VisibilityFormula.h"
 #include "attentile/AssumedBounds.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 
@@ -18,19 +17,10 @@ namespace attentile {
 using P = arith::CmpIPredicate;
 
 //===----------------------------------------------------------------------===//
-// Values where they are needed
-//===----------------------------------------------------------------------===//
-
-Value GroupTruth::constant(int64_t value) {
-  return arith::ConstantIndexOp::create(inside, loc, value);
-}
-
-//===----------------------------------------------------------------------===//
 // Ranges
 //===----------------------------------------------------------------------===//
 
-/// The index's quotient by a positive scalar, or its remainder: that of an
-/// interval which no multiple cuts, else all that there are.
+/// The index's quotient by a positive scalar, or its remainder.
 std::optional<GroupTruth::Range> GroupTruth::getDivided(Operation *op) {
   Value divisor = getUniform(inside, op->getOperand(1));
   if (!isPositiveInteger(divisor) || tile::isTile(divisor.getType()))
@@ -39,22 +29,16 @@ std::optional<GroupTruth::Range> GroupTruth::getDivided(Operation *op) {
   Value by = copyIntoLoop(inside, divisor, copies, loop);
   if (!by || !x)
     return std::nullopt;
-  Range quotient{emit<attn::FloorDivOp>(x->lo, by),
-                 emit<attn::FloorDivOp>(x->hi, by)};
-  auto indices = op->getOperand(0).getDefiningOp<tile::IndexOp>();
-  if (indices && isUncut(indices, divisor))
-    quotient.hi = quotient.lo;
-  if (isa<attn::FloorDivOp>(op))
-    return quotient;
-  Value uncut =
-      arith::CmpIOp::create(inside, loc, P::eq, quotient.lo, quotient.hi);
-  Value base = emit<arith::MulIOp>(quotient.lo, by);
-  auto either = [&](Value a, Value b) -> Value {
-    return arith::SelectOp::create(inside, loc, uncut, a, b);
-  };
-  return Range{either(emit<arith::SubIOp>(x->lo, base), constant(0)),
-               either(emit<arith::SubIOp>(x->hi, base),
-                      emit<arith::SubIOp>(by, constant(1)))};
+  if (isa<attn::FloorDivOp>(op)) {
+    auto indices = op->getOperand(0).getDefiningOp<tile::IndexOp>();
+    Value quotient = on.emit<attn::FloorDivOp>(x->lo, by);
+    return indices && isUncut(indices, divisor)
+               ? Range{quotient, quotient}
+               : Range{quotient, on.emit<attn::FloorDivOp>(x->hi, by)};
+  }
+  return rules.getRemainders(
+      on.emit<attn::FloorModOp>(x->lo, by),
+      inside.createOrFold<arith::SubIOp>(loc, x->hi, x->lo), by);
 }
 
 /// Of the loop's axis alone: the index and what it is divided to.
@@ -69,9 +53,9 @@ std::optional<GroupTruth::Range> GroupTruth::getColumns(Value value) {
   if (!first)
     return std::nullopt;
   if (firstColumn)
-    first = emit<arith::AddIOp>(first, constant(firstColumn));
+    first = on.add(first, on.number(firstColumn));
   int64_t count = columnCount ? columnCount : index.getType().getDimSize(0);
-  return Range{first, emit<arith::AddIOp>(first, constant(count - 1))};
+  return Range{first, on.add(first, on.number(count - 1))};
 }
 
 /// Whether what rows have is their index and scalars, so that its range is that
@@ -99,24 +83,12 @@ std::optional<GroupTruth::Range> GroupTruth::getRows(Value value) {
 
 /// Of an operation whose range follows from those of its operands.
 std::optional<GroupTruth::Range> GroupTruth::combine(Operation *op) {
-  if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp, math::AbsIOp>(op))
+  if (!Rules::canCombine(op))
     return std::nullopt;
   std::optional<Range> a = getRange(op->getOperand(0));
   std::optional<Range> b =
       a && op->getNumOperands() == 2 ? getRange(op->getOperand(1)) : a;
-  if (!a || !b)
-    return std::nullopt;
-  if (isa<arith::AddIOp>(op))
-    return Range{emit<arith::AddIOp>(a->lo, b->lo),
-                 emit<arith::AddIOp>(a->hi, b->hi)};
-  if (isa<arith::SubIOp>(op))
-    return Range{emit<arith::SubIOp>(a->lo, b->hi),
-                 emit<arith::SubIOp>(a->hi, b->lo)};
-  // |x|: from the end nearer to 0, or 0 between them, to the farther one.
-  Value zero = constant(0);
-  Value above = emit<arith::MaxSIOp>(a->lo, emit<arith::SubIOp>(zero, a->hi));
-  return Range{emit<arith::MaxSIOp>(above, zero),
-               emit<arith::MaxSIOp>(emit<arith::SubIOp>(zero, a->lo), a->hi)};
+  return a && b ? std::optional(rules.combine(op, *a, *b)) : std::nullopt;
 }
 
 std::optional<GroupTruth::Range> GroupTruth::getRange(Value value) {
@@ -183,10 +155,10 @@ Value GroupTruth::getSureOfEach(P predicate, Value columns, Range rows) {
   Value sure;
   switch (predicate) {
   case P::eq:
-    sure = emit<arith::AndIOp>(is(P::eq, rows.lo), is(P::eq, rows.hi));
+    sure = on.both(is(P::eq, rows.lo), is(P::eq, rows.hi));
     break;
   case P::ne:
-    sure = emit<arith::OrIOp>(is(P::slt, rows.lo), is(P::sgt, rows.hi));
+    sure = on.either(is(P::slt, rows.lo), is(P::sgt, rows.hi));
     break;
   case P::sgt:
   case P::sge:
@@ -213,22 +185,7 @@ Value GroupTruth::getSure(arith::CmpIOp compare, bool negated) {
     return getSureOfEach(predicate, compare.getLhs(), *b);
   if (!a)
     return {};
-  auto is = [&](P predicate, Value x, Value y) -> Value {
-    return arith::CmpIOp::create(inside, loc, predicate, x, y);
-  };
-  switch (predicate) {
-  case P::eq:
-    return emit<arith::AndIOp>(is(P::sle, a->hi, b->lo),
-                               is(P::sle, b->hi, a->lo));
-  case P::ne:
-    return emit<arith::OrIOp>(is(P::slt, a->hi, b->lo),
-                              is(P::slt, b->hi, a->lo));
-  case P::sgt:
-  case P::sge:
-    return is(predicate, a->lo, b->hi);
-  default:
-    return is(predicate, a->hi, b->lo);
-  }
+  return rules.getSure(predicate, *a, *b).value_or(Value());
 }
 
 } // namespace attentile

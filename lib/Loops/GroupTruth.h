@@ -26,18 +26,48 @@
 #ifndef ATTENTILE_LOOPS_GROUPTRUTH_H
 #define ATTENTILE_LOOPS_GROUPTRUTH_H
 
+#include "IntervalRules.h"
 #include "Tile/Tile.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 
 namespace attentile {
 
+/// Bounds that the kernel computes.
+struct ValueArithmetic {
+  using Bound = mlir::Value;
+  using Truth = mlir::Value;
+  using P = mlir::arith::CmpIPredicate;
+
+  template <typename Op> mlir::Value emit(mlir::Value a, mlir::Value b) {
+    return Op::create(builder, loc, a, b);
+  }
+  Bound add(Bound a, Bound b) { return emit<mlir::arith::AddIOp>(a, b); }
+  Bound subtract(Bound a, Bound b) { return emit<mlir::arith::SubIOp>(a, b); }
+  Bound min(Bound a, Bound b) { return emit<mlir::arith::MinSIOp>(a, b); }
+  Bound max(Bound a, Bound b) { return emit<mlir::arith::MaxSIOp>(a, b); }
+  Bound number(int64_t value) {
+    return mlir::arith::ConstantIndexOp::create(builder, loc, value);
+  }
+  Bound select(Truth which, Bound a, Bound b) {
+    return mlir::arith::SelectOp::create(builder, loc, which, a, b);
+  }
+  Truth is(P predicate, Bound a, Bound b) {
+    return mlir::arith::CmpIOp::create(builder, loc, predicate, a, b);
+  }
+  Truth both(Truth a, Truth b) { return emit<mlir::arith::AndIOp>(a, b); }
+  Truth either(Truth a, Truth b) { return emit<mlir::arith::OrIOp>(a, b); }
+
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+};
+
 class GroupTruth {
 public:
   /// Emits into a region of the loop's body, where `inside` stands.
   GroupTruth(mlir::scf::ForOp loop, mlir::OpBuilder &inside)
-      : loop(loop), before(loop), inside(inside), loc(loop.getLoc()) {}
+      : loop(loop), before(loop), inside(inside), loc(loop.getLoc()),
+        on{inside, loc}, rules(on) {}
 
   /// Of the block's columns, so many from `first` on alone.
   void setColumns(int64_t first, int64_t count) {
@@ -51,9 +81,8 @@ public:
   mlir::Value getSure(mlir::arith::CmpIOp compare, bool negated);
 
 private:
-  struct Range {
-    mlir::Value lo, hi;
-  };
+  using Rules = IntervalRules<ValueArithmetic>;
+  using Range = Rules::Range;
 
   std::optional<Range> getRange(mlir::Value value);
   std::optional<Range> getColumns(mlir::Value value);
@@ -62,15 +91,13 @@ private:
   std::optional<Range> combine(mlir::Operation *op);
   mlir::Value getSureOfEach(mlir::arith::CmpIPredicate predicate,
                             mlir::Value columns, Range rows);
-  mlir::Value constant(int64_t value);
-  template <typename Op> mlir::Value emit(mlir::Value a, mlir::Value b) {
-    return Op::create(inside, loc, a, b);
-  }
 
   mlir::scf::ForOp loop;
   mlir::OpBuilder before;
   mlir::OpBuilder &inside;
   mlir::Location loc;
+  ValueArithmetic on;
+  Rules rules;
   mlir::IRMapping copies, hoisted;
   int64_t firstColumn = 0, columnCount = 0; ///< 0: all
 };

@@ -303,6 +303,7 @@ void Joiner::meet(Value value) {
   auto branch =
       scf::IfOp::create(builder, value.getLoc(), value.getType(), isFull,
                         /*addThenBlock=*/true, /*addElseBlock=*/true);
+  branch->setAttr("tile.shortcut", builder.getUnitAttr());
   OpBuilder b = OpBuilder::atBlockEnd(branch.thenBlock());
   IRMapping sides;
   scf::YieldOp::create(b, value.getLoc(), makeFull(b, match.get(value), sides));
@@ -354,7 +355,10 @@ void Joiner::emitBody() {
       IRMapping sides;
       tile::SeesOp::create(builder, sees.getLoc(), sees.getCount(),
                            makePartial(builder, sees.getFrom(), sides),
-                           sees.getRows());
+                           sees.getRows(),
+                           sees.getFits()
+                               ? makePartial(builder, sees.getFits(), sides)
+                               : Value());
       continue;
     }
     for (Value operand : op.getOperands())

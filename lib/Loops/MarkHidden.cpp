@@ -8,10 +8,11 @@
 // Does: says for which groups of rows an iteration over a partial block changes
 // nothing (tile.hidden): VisibilityAnalysis has the formula, GroupTruth asks it
 // of a group's rows and a block's ends, or of what each column loads; and which
-// columns alone they see of any block (tile.sees, SeenColumns). Expects:
-// loops with `tile.blocks`, before exponentials are folded and steps guarded.
-// Leaves: the same values. Does not handle: conditions that neither tells, such
-// as a table's of pairs, and loops that store.
+// columns alone they see, of any block (tile.sees, SeenColumns) or of those for
+// which its ends tell, where a mask repeats in columns. Expects: loops with
+// `tile.blocks`, before exponentials are folded and steps guarded. Leaves: the
+// same values. Does not handle: conditions that neither tells, such as a table's
+// of pairs, and loops that store.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,9 +36,11 @@ public:
   HiddenGroups(scf::ForOp loop, OpBuilder &builder)
       : loop(loop), builder(builder), truth(loop, builder) {}
 
-  /// Of the block's columns, so many from `first` on alone.
+  /// Of the block's columns, so many from `first` on alone, and of what repeats
+  /// in them.
   void setColumns(int64_t first, int64_t count) {
     truth.setColumns(first, count);
+    isPart = true;
   }
 
   /// Whether a formula surely holds of all of a group's elements; null where
@@ -58,6 +61,7 @@ private:
   scf::ForOp loop;
   OpBuilder &builder;
   GroupTruth truth;
+  bool isPart = false;
 };
 
 Value HiddenGroups::getSure(Formula formula) {
@@ -77,7 +81,9 @@ Value HiddenGroups::getSure(Formula formula) {
   }
   case FormulaNode::Or: {
     auto side = [&](Formula part) {
-      return speaksOfRows(part) ? getSure(part) : Value();
+      return speaksOfRows(part) && (!isPart || repeats(part, loop))
+                 ? getSure(part)
+                 : Value();
     };
     Value lhs = side(formula->lhs), rhs = side(formula->rhs);
     if (lhs && rhs)
@@ -122,7 +128,8 @@ struct TileMarkHidden : impl::TileMarkHiddenBase<TileMarkHidden> {
     markSeen(loop, hidden, groups, builder);
   }
 
-  /// Which columns a group sees, where they are fewer than a block has.
+  /// Which columns a group sees, where they are fewer than a block has: of all
+  /// blocks, or of those for which it can be told when the kernel runs.
   static void markSeen(scf::ForOp loop, Formula hidden, HiddenGroups &groups,
                        OpBuilder &builder) {
     auto resources = loop->getParentOfType<tile::KernelOp>()
@@ -132,30 +139,46 @@ struct TileMarkHidden : impl::TileMarkHiddenBase<TileMarkHidden> {
     std::optional<unsigned> columns =
         tile::getAxisPosition(scores.getType(), axis);
     if (!resources || !columns || scores.getType().getRank() != 2 ||
-        scores.getType().getDimSize(1 - *columns) % resources.getWarps())
+        scores.getType().getDimSize(1 - *columns) % resources.getWarps() ||
+        !repeats(hidden, loop))
       return;
     int64_t size = scores.getType().getDimSize(*columns);
     int64_t rows =
         scores.getType().getDimSize(1 - *columns) / resources.getWarps();
-    int64_t seen =
-        SeenColumns(loop, size, tile::getAxes(scores.getType())[1 - *columns],
-                    rows)
-            .count(hidden);
-    if (seen == size)
+    SeenColumns ofGroup(loop, size,
+                        tile::getAxes(scores.getType())[1 - *columns], rows);
+    int64_t seen = ofGroup.count(hidden);
+    bool always = seen < size;
+    if (!always) // fewer would do for few blocks
+      seen = llvm::alignTo(size * 3 / 4, kColumnStep);
+    if (seen >= size || !(always || ofGroup.mayOftenFit(hidden, seen)))
       return;
     Location loc = loop.getLoc();
-    Value from = arith::ConstantIndexOp::create(builder, loc, 0);
-    for (int64_t hides = kColumnStep; hides + seen <= size;
-         hides += kColumnStep) {
-      groups.setColumns(0, hides);
-      Value sure = groups.getSure(hidden);
-      if (!sure)
+    auto getHides = [&](int64_t first, int64_t count) {
+      groups.setColumns(first, count);
+      return groups.getSure(hidden);
+    };
+    // From the last column on before which all are hidden; where that is not so
+    // of all blocks, of those that hide all behind so many from there on.
+    Value from = arith::ConstantIndexOp::create(builder, loc, 0), fits;
+    if (!always)
+      fits = getHides(seen, size - seen);
+    for (int64_t first = kColumnStep; first + seen <= size;
+         first += kColumnStep) {
+      Value hides = getHides(0, first);
+      if (!hides || (!always && !fits))
         return;
       from = arith::SelectOp::create(
-          builder, loc, sure,
-          arith::ConstantIndexOp::create(builder, loc, hides), from);
+          builder, loc, hides,
+          arith::ConstantIndexOp::create(builder, loc, first), from);
+      int64_t end = first + seen;
+      if (!always && end == size)
+        fits = arith::OrIOp::create(builder, loc, hides, fits);
+      else if (!always)
+        fits = arith::SelectOp::create(builder, loc, hides,
+                                       getHides(end, size - end), fits);
     }
-    tile::SeesOp::create(builder, loc, seen, from, rows);
+    tile::SeesOp::create(builder, loc, seen, from, rows, fits);
   }
 };
 

@@ -8,14 +8,11 @@
 #include "SeenColumns.h"
 #include "VisibilityFormula.h"
 #include "attentile/KnownFactor.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include <numeric>
 
 using namespace mlir;
 
 namespace attentile {
-
-using P = arith::CmpIPredicate;
 
 /// More cases than this are not tried.
 static constexpr int64_t kMostPeriod = 4096;
@@ -23,6 +20,14 @@ static constexpr int64_t kMostPeriod = 4096;
 //===----------------------------------------------------------------------===//
 // What repeats
 //===----------------------------------------------------------------------===//
+
+/// A positive number that indices are divided by.
+std::optional<int64_t> SeenColumns::getDivisor(Value value) {
+  std::optional<APInt> number = getIntegerConstant(value);
+  return number && number->isStrictlyPositive() && number->isSignedIntN(32)
+             ? std::optional(number->getSExtValue())
+             : std::nullopt;
+}
 
 /// Takes account of the remainders that a value is made of; false where their
 /// common period is too long.
@@ -33,10 +38,10 @@ bool SeenColumns::findPeriod(Value value) {
   auto remainder = dyn_cast<attn::FloorModOp>(op);
   auto index = remainder ? remainder.getLhs().getDefiningOp<tile::IndexOp>()
                          : tile::IndexOp();
-  std::optional<APInt> by =
-      index ? getIntegerConstant(remainder.getRhs()) : std::nullopt;
-  if (by && by->isStrictlyPositive() && by->isSignedIntN(32)) {
-    period = std::lcm(period, by->getSExtValue());
+  std::optional<int64_t> by =
+      index ? getDivisor(remainder.getRhs()) : std::nullopt;
+  if (by) {
+    period = std::lcm(period, *by);
     if (period > kMostPeriod)
       return false;
     int64_t factor = knownFactor(index.getBase(), kMostPeriod);
@@ -59,13 +64,11 @@ bool SeenColumns::findPeriod(Formula formula) {
 // One case
 //===----------------------------------------------------------------------===//
 
-/// Of an interval that no multiple cuts; else all that there are.
-std::optional<SeenColumns::Range> SeenColumns::getRemainder(tile::IndexOp index,
-                                                            int64_t divisor) {
+SeenColumns::Range SeenColumns::getRemainders(tile::IndexOp index,
+                                              int64_t divisor) {
   bool isColumns = isLoopIndex(index, loop);
-  int64_t start = (isColumns ? column + first : row) % divisor;
-  int64_t end = start + (isColumns ? columns : rows) - 1;
-  return end < divisor ? Range{start, end} : Range{0, divisor - 1};
+  return rules.getRemainders((isColumns ? column + first : row) % divisor,
+                             (isColumns ? columns : rows) - 1, divisor);
 }
 
 std::optional<SeenColumns::Range> SeenColumns::getRange(Value value) {
@@ -78,25 +81,18 @@ std::optional<SeenColumns::Range> SeenColumns::getRange(Value value) {
   Operation *op = value.getDefiningOp();
   if (auto remainder = dyn_cast_or_null<attn::FloorModOp>(op)) {
     auto index = remainder.getLhs().getDefiningOp<tile::IndexOp>();
-    std::optional<APInt> by = getIntegerConstant(remainder.getRhs());
-    if (!index || !by || !by->isStrictlyPositive() || !by->isSignedIntN(32) ||
-        !(isLoopIndex(index, loop) ||
-          tile::getAxes(index.getType()).front() == rowAxis))
-      return std::nullopt;
-    return getRemainder(index, by->getSExtValue());
+    std::optional<int64_t> by = getDivisor(remainder.getRhs());
+    bool isKnown = index && by &&
+                   (isLoopIndex(index, loop) ||
+                    tile::getAxes(index.getType()).front() == rowAxis);
+    return isKnown ? std::optional(getRemainders(index, *by)) : std::nullopt;
   }
-  if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp, math::AbsIOp>(op))
+  if (!Rules::canCombine(op))
     return std::nullopt;
   std::optional<Range> a = getRange(op->getOperand(0));
   std::optional<Range> b =
       a && op->getNumOperands() == 2 ? getRange(op->getOperand(1)) : a;
-  if (!a || !b)
-    return std::nullopt;
-  if (isa<arith::AddIOp>(op))
-    return Range{a->lo + b->lo, a->hi + b->hi};
-  if (isa<arith::SubIOp>(op))
-    return Range{a->lo - b->hi, a->hi - b->lo};
-  return Range{std::max({a->lo, -a->hi, int64_t(0)}), std::max(-a->lo, a->hi)};
+  return a && b ? std::optional(rules.combine(op, *a, *b)) : std::nullopt;
 }
 
 /// Whether a comparison of pairs surely holds, or with `negated` fails.
@@ -106,19 +102,10 @@ bool SeenColumns::holds(arith::CmpIOp compare, bool negated) {
   std::optional<Range> b = getRange(compare.getRhs());
   if (!type || type.getRank() != 2 || !a || !b)
     return false;
-  P predicate = compare.getPredicate();
-  switch (negated ? arith::invertPredicate(predicate) : predicate) {
-  case P::sgt:
-    return a->lo > b->hi;
-  case P::sge:
-    return a->lo >= b->hi;
-  case P::slt:
-    return a->hi < b->lo;
-  case P::sle:
-    return a->hi <= b->lo;
-  default:
-    return false;
-  }
+  arith::CmpIPredicate predicate = compare.getPredicate();
+  return rules
+      .getSure(negated ? arith::invertPredicate(predicate) : predicate, *a, *b)
+      .value_or(false);
 }
 
 /// Whether a formula surely holds of so many columns from `from` on.
@@ -145,26 +132,67 @@ bool SeenColumns::holds(Formula hidden, int64_t from, int64_t count) {
 // All cases
 //===----------------------------------------------------------------------===//
 
-bool SeenColumns::suffices(Formula hidden, int64_t seen) {
+void SeenColumns::forEachCase(llvm::function_ref<void()> visit) {
   for (row = 0; row < period; row += std::gcd(rowStep, period))
-    for (column = 0; column < period; column += std::gcd(columnStep, period)) {
-      int64_t from = 0;
-      while (from + kColumnStep + seen <= size &&
-             holds(hidden, 0, from + kColumnStep))
-        from += kColumnStep;
-      if (from + seen < size && !holds(hidden, from + seen, size - from - seen))
-        return false;
-    }
-  return true;
+    for (column = 0; column < period; column += std::gcd(columnStep, period))
+      visit();
+}
+
+/// Whether so many columns suffice in this case.
+bool SeenColumns::fits(Formula hidden, int64_t seen) {
+  int64_t from = 0;
+  while (from + kColumnStep + seen <= size &&
+         holds(hidden, 0, from + kColumnStep))
+    from += kColumnStep;
+  return from + seen == size || holds(hidden, from + seen, size - from - seen);
 }
 
 int64_t SeenColumns::count(Formula hidden) {
   if (!findPeriod(hidden) || period == 1)
     return size;
+  auto suffices = [&](int64_t seen) {
+    bool all = true;
+    forEachCase([&] { all &= fits(hidden, seen); });
+    return all;
+  };
   int64_t seen = kColumnStep;
-  while (seen < size && !suffices(hidden, seen))
+  while (seen < size && !suffices(seen))
     seen += kColumnStep;
   return std::min(seen, size);
+}
+
+/// Whether a value is made of the index's remainders.
+static bool isOfRemainders(Value value, scf::ForOp loop) {
+  Operation *op = value.getDefiningOp();
+  return op && tile::isTile(value.getType()) &&
+         ((isa<attn::FloorModOp>(op) && isLoopIndex(op->getOperand(0), loop)) ||
+          llvm::any_of(op->getOperands(), [&](Value operand) {
+            return isOfRemainders(operand, loop);
+          }));
+}
+
+bool SeenColumns::mayOftenFit(Formula hidden, int64_t seen) {
+  bool unknown = Formulas::anyAtom(hidden, [&](Value atom) {
+    auto compare = stripBroadcast(atom).getDefiningOp<arith::CmpIOp>();
+    return isOfRemainders(atom, loop) &&
+           !(compare && getRange(compare.getLhs()) &&
+             getRange(compare.getRhs()));
+  });
+  if (unknown || !findPeriod(hidden))
+    return true;
+  int64_t fitting = 0, needed = 0;
+  forEachCase([&] {
+    if (holds(hidden, 0, size))
+      return;
+    ++needed;
+    fitting += fits(hidden, seen);
+  });
+  return 2 * fitting >= needed;
+}
+
+bool repeats(Formula hidden, scf::ForOp loop) {
+  return Formulas::anyAtom(
+      hidden, [&](Value atom) { return isOfRemainders(atom, loop); });
 }
 
 } // namespace attentile

@@ -21,14 +21,39 @@
 #define ATTENTILE_LOOPS_SEENCOLUMNS_H
 
 #include "Formula.h"
+#include "IntervalRules.h"
 #include "Tile/Tile.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace attentile {
 
 /// Columns come in so many, as matrix instructions take keys.
 inline constexpr int64_t kColumnStep = 16;
+
+/// Whether a mask speaks of remainders of the loop's index: of all blocks alike
+/// rows may see some columns and not others.
+bool repeats(Formula hidden, mlir::scf::ForOp loop);
+
+/// Bounds that the compiler knows.
+struct NumberArithmetic {
+  using Bound = int64_t;
+  using Truth = bool;
+  using P = mlir::arith::CmpIPredicate;
+
+  Bound add(Bound a, Bound b) { return a + b; }
+  Bound subtract(Bound a, Bound b) { return a - b; }
+  Bound min(Bound a, Bound b) { return std::min(a, b); }
+  Bound max(Bound a, Bound b) { return std::max(a, b); }
+  Bound number(int64_t value) { return value; }
+  Bound select(Truth which, Bound a, Bound b) { return which ? a : b; }
+  Truth is(P predicate, Bound a, Bound b) {
+    return mlir::arith::applyCmpPredicate(
+        predicate, llvm::APInt(64, a, /*isSigned=*/true),
+        llvm::APInt(64, b, /*isSigned=*/true));
+  }
+  Truth both(Truth a, Truth b) { return a && b; }
+  Truth either(Truth a, Truth b) { return a || b; }
+};
 
 class SeenColumns {
 public:
@@ -45,23 +70,29 @@ public:
   /// that cannot be told.
   int64_t count(Formula hidden);
 
+  /// Whether so many may be enough for half of the blocks that a group sees
+  /// anything of, by the numbers in the mask; true where it has scalars.
+  bool mayOftenFit(Formula hidden, int64_t seen);
+
 private:
-  struct Range {
-    int64_t lo, hi;
-  };
+  using Rules = IntervalRules<NumberArithmetic>;
+  using Range = Rules::Range;
 
   bool findPeriod(Formula formula);
   bool findPeriod(mlir::Value value);
   bool holds(Formula hidden, int64_t first, int64_t count);
   bool holds(mlir::arith::CmpIOp compare, bool negated);
   std::optional<Range> getRange(mlir::Value value);
-  std::optional<Range> getRemainder(tile::IndexOp index, int64_t divisor);
-  bool suffices(Formula hidden, int64_t seen);
+  Range getRemainders(tile::IndexOp index, int64_t divisor);
+  static std::optional<int64_t> getDivisor(mlir::Value value);
+  void forEachCase(llvm::function_ref<void()> visit);
+  bool fits(Formula hidden, int64_t seen);
 
   mlir::scf::ForOp loop;
   int64_t size;
   mlir::StringAttr rowAxis;
   int64_t rows;
+  Rules rules{NumberArithmetic()};
   int64_t period = 1; ///< of all remainders together
   /// What the first row and column are multiples of; 0: there are none.
   int64_t rowStep = 0, columnStep = 0;

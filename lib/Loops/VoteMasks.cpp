@@ -160,6 +160,7 @@ void split(arith::SelectOp select, ArrayRef<MaskCondition> parts,
     auto branch =
         scf::IfOp::create(b, loc, value.getType(), uncut,
                           /*addThenBlock=*/true, /*addElseBlock=*/true);
+    branch->setAttr("tile.shortcut", b.getUnitAttr());
     OpBuilder in = OpBuilder::atBlockEnd(branch.thenBlock());
     Value straight = remainders.emitStraight(in, part.value);
     scf::YieldOp::create(in, loc, apply(in, {straight, part.visible}, value));
@@ -192,6 +193,7 @@ void split(arith::SelectOp select, ArrayRef<MaskCondition> parts,
     auto branch = scf::IfOp::create(b, loc, visible.getType(), vote,
                                     /*addThenBlock=*/true,
                                     /*addElseBlock=*/true);
+    branch->setAttr("tile.shortcut", b.getUnitAttr());
     OpBuilder in = OpBuilder::atBlockEnd(branch.thenBlock());
     scf::YieldOp::create(in, loc, visible);
     in.setInsertionPointToEnd(branch.elseBlock());

@@ -81,8 +81,9 @@ bool Recurrence::isLinear(Value value) {
     return true;
   Operation *op = value.getDefiningOp();
   if (!op || !loop->isProperAncestor(op) ||
-      !isa<arith::AddFOp, arith::MulFOp, scf::IfOp, vector::ShuffleOp,
-           vector::ExtractStridedSliceOp, vector::InsertStridedSliceOp>(op))
+      !isa<arith::AddFOp, arith::MulFOp, arith::SelectOp, scf::IfOp,
+           vector::ShuffleOp, vector::ExtractStridedSliceOp,
+           vector::InsertStridedSliceOp>(op))
     return false;
   auto enter = [&](OpOperand &operand) {
     if (std::optional<LaneSum> sum = matchLaneSum(operand.get())) {
@@ -100,6 +101,10 @@ bool Recurrence::isLinear(Value value) {
       return enter(choice.thenYield()->getOpOperand(number)) &&
              enter(choice.elseYield()->getOpOperand(number));
     }
+    if (auto choice = dyn_cast<arith::SelectOp>(op))
+      return choice.getCondition().getType().isInteger(1) &&
+             enter(choice.getTrueValueMutable()) &&
+             enter(choice.getFalseValueMutable());
     // Of a product the other factor is looked at when the masks are known.
     if (isa<arith::MulFOp>(op))
       return isLinear(op->getOperand(0)) || isLinear(op->getOperand(1));
@@ -121,9 +126,8 @@ bool Recurrence::match() {
       if (!isInvariant(op->getOperand(first ? 1 : 0)))
         return false;
     }
-    if (auto choice = dyn_cast<scf::IfOp>(op))
-      if (!isInvariant(choice.getCondition()))
-        return false;
+    if (isa<scf::IfOp, arith::SelectOp>(op) && !isInvariant(op->getOperand(0)))
+      return false;
   }
   // Nothing else may see the parts.
   auto isOwn = [&](OpOperand &use) {

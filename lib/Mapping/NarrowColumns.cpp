@@ -8,10 +8,13 @@
 // Does: where the rows of a warp see fewer columns of each block than it has
 // (tile.sees), makes scores, and all that follows from them, of these alone;
 // factors are loaded whole, as all warps share them, and each takes its part
-// (tile.slice). Expects: `tile.warps` (tile-partition-warps), before layouts.
-// Leaves: no tile.sees. Does not handle: loops that load anything of columns
-// but a product's right factors, in its type, or carry or store what has them;
-// warps that share rows.
+// (tile.slice). Where rows see so few of some blocks only, both are made, and
+// what the loop carries on is chosen (tile.either); the narrow way then has no
+// branches around masks, but asks for blocks that take one side of them.
+// Expects: `tile.warps`
+// (tile-partition-warps), before layouts. Leaves: no tile.sees. Does not
+// handle: loops that load anything of columns but a product's right factors, in
+// its type, or carry or store what has them; warps that share rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,6 +23,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace attentile {
@@ -37,7 +42,8 @@ public:
   explicit Narrower(tile::SeesOp sees)
       : sees(sees), loop(dyn_cast<scf::ForOp>(sees->getParentOp())),
         axis(loop ? loop->getAttrOfType<StringAttr>("tile.axis")
-                  : StringAttr()) {}
+                  : StringAttr()),
+        builder(sees), fits(sees.getFits()) {}
 
   /// Whether the loop's columns can be fewer for each warp.
   bool find();
@@ -50,21 +56,29 @@ private:
   bool hasAny(TypeRange types) {
     return llvm::any_of(types, [&](Type type) { return has(type); });
   }
+  void findWork();
   bool isFactor(tile::LoadOp load);
   bool canBeMadeAnew(Value value);
   Value makeAnew(Value value);
-  void narrow(tile::IndexOp index);
-  void narrow(tile::LoadOp factor);
   void narrow(Operation *op);
+  void emit(Operation *op);
+  SmallVector<Value> emit(Block *side);
+  Block *chooseSide(scf::IfOp branch);
+  bool repeats(Block &block);
+  Value computeBefore(Value value);
+  void rename(Operation *op);
   Type convert(Type type);
   ArrayAttr rename(ArrayAttr over);
 
   tile::SeesOp sees;
   scf::ForOp loop;
   StringAttr axis, seen; ///< the block's columns, and those that are seen
-  SmallVector<tile::IndexOp> indices;
-  SmallVector<tile::LoadOp> factors;
-  SmallVector<Operation *> others; ///< that have columns
+  SmallVector<Operation *> work; ///< of the body, what it carries on is made of
+  bool hasFactors = false;
+  OpBuilder builder;  ///< where what is narrow goes
+  IRMapping narrowed; ///< of what has columns, or is made of it
+  Value fits;         ///< where warps take the narrow way; null: always
+  IRMapping before;   ///< of what is known at the marker
 };
 
 //===----------------------------------------------------------------------===//
@@ -95,6 +109,20 @@ bool Narrower::canBeMadeAnew(Value value) {
            canBeMadeAnew(op->getOperand(0))));
 }
 
+/// What only markers ask is no part of it.
+void Narrower::findWork() {
+  Block *body = loop.getBody();
+  llvm::SmallPtrSet<Operation *, 32> needed{body->getTerminator()};
+  for (Operation &op : llvm::reverse(body->without_terminator()))
+    if (llvm::any_of(op.getUsers(), [&](Operation *user) {
+          return needed.contains(body->findAncestorOpInBlock(*user));
+        })) {
+      needed.insert(&op);
+      work.push_back(&op);
+    }
+  std::reverse(work.begin(), work.end());
+}
+
 bool Narrower::find() {
   auto warps = loop ? loop->getParentOfType<tile::KernelOp>()
                           ->getAttrOfType<tile::WarpsAttr>("tile.warps")
@@ -103,36 +131,37 @@ bool Narrower::find() {
       hasAny(loop->getResultTypes()))
     return false;
   seen = StringAttr::get(loop.getContext(), axis.str() + "_seen");
+  findWork();
   bool fits = true;
-  loop.getBody()->walk([&](Operation *op) {
+  auto check = [&](Operation *op) {
     if (!hasAny(op->getOperandTypes()) && !hasAny(op->getResultTypes()))
       return;
     fits &= llvm::TypeSwitch<Operation *, bool>(op)
                 .Case([&](tile::IndexOp index) {
-                  indices.push_back(index);
                   return index->getBlock() == loop.getBody();
                 })
                 .Case([&](tile::LoadOp load) {
-                  factors.push_back(load);
-                  return isFactor(load);
+                  hasFactors |= isFactor(load);
+                  return isFactor(load) ||
+                         tile::getAxes(load.getType()).size() == 1;
                 })
                 .Case([&](tile::DotOp dot) {
                   // Groups are warps with rows of their own.
                   auto rows =
                       tile::getAxisPosition(dot.getType(), warps.getRows());
-                  others.push_back(op);
                   return rows && dot.getType().getDimSize(*rows) ==
                                      sees.getRows() * warps.getSplitRows();
                 })
                 .Default([&](Operation *) {
-                  others.push_back(op);
                   return !isa<tile::StoreOp, scf::ForOp>(op);
                 });
     for (Value operand : op->getOperands())
       fits &= !has(operand.getType()) ||
               !loop.isDefinedOutsideOfLoop(operand) || canBeMadeAnew(operand);
-  });
-  return fits && !factors.empty();
+  };
+  for (Operation *op : work)
+    op->walk(check);
+  return fits && hasFactors;
 }
 
 //===----------------------------------------------------------------------===//
@@ -179,34 +208,8 @@ Value Narrower::makeAnew(Value value) {
                              dense.getSplatValue<Attribute>()));
 }
 
-/// Factors are loaded by the whole block's, others read those seen.
-void Narrower::narrow(tile::IndexOp index) {
-  OpBuilder b(loop.getContext());
-  b.setInsertionPointAfter(index->isBeforeInBlock(sees) ? sees.getOperation()
-                                                        : index.getOperation());
-  Value base =
-      arith::AddIOp::create(b, index.getLoc(), index.getBase(), sees.getFrom());
-  Value part =
-      tile::IndexOp::create(b, index.getLoc(), convert(index.getType()), base);
-  index.getResult().replaceUsesWithIf(
-      part, [&](OpOperand &use) { return !isa<tile::LoadOp>(use.getOwner()); });
-}
-
-void Narrower::narrow(tile::LoadOp factor) {
-  OpBuilder b(loop.getContext());
-  b.setInsertionPointAfter(factor->isBeforeInBlock(sees)
-                               ? sees.getOperation()
-                               : factor.getOperation());
-  auto part =
-      tile::SliceOp::create(b, factor.getLoc(), convert(factor.getType()),
-                            factor, axis, sees.getFrom());
-  factor.getResult().replaceAllUsesExcept(part, part);
-}
-
-void Narrower::narrow(Operation *op) {
-  for (OpOperand &operand : op->getOpOperands())
-    if (loop.isDefinedOutsideOfLoop(operand.get()))
-      operand.set(makeAnew(operand.get()));
+/// Of a copy, as of all that stands in it.
+void Narrower::rename(Operation *op) {
   if (auto dot = dyn_cast<tile::DotOp>(op))
     dot.setOverAttr(rename(dot.getOver()));
   if (auto reduce = dyn_cast<tile::ReduceOp>(op))
@@ -214,19 +217,157 @@ void Narrower::narrow(Operation *op) {
   for (Value result : op->getResults())
     result.setType(convert(result.getType()));
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
-    constant.setValueAttr(
-        DenseElementsAttr::get(cast<ShapedType>(constant.getType()),
-                               cast<DenseElementsAttr>(constant.getValue())
-                                   .getSplatValue<Attribute>()));
+    if (auto type = dyn_cast<ShapedType>(constant.getType());
+        type && type != constant.getValue().getType())
+      constant.setValueAttr(DenseElementsAttr::get(
+          type, cast<DenseElementsAttr>(constant.getValue())
+                    .getSplatValue<Attribute>()));
+}
+
+/// Whether what a block computes is made of columns' remainders.
+bool Narrower::repeats(Block &block) {
+  std::function<bool(Operation *)> isOf = [&](Operation *op) {
+    return op && loop->isProperAncestor(op) && hasAny(op->getResultTypes()) &&
+           (isa<attn::FloorModOp>(op) ||
+            llvm::any_of(op->getOperands(), [&](Value operand) {
+              return isOf(operand.getDefiningOp());
+            }));
+  };
+  return block
+      .walk([&](Operation *op) {
+        return isOf(op) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// A scalar of the loop's body where the marker stands; null where it is not
+/// known there.
+Value Narrower::computeBefore(Value value) {
+  if (Value made = before.lookupOrNull(value))
+    return made;
+  Operation *op = value.getDefiningOp();
+  if (loop.isDefinedOutsideOfLoop(value) || value == loop.getInductionVar() ||
+      (op && op->getBlock() == loop.getBody() && op->isBeforeInBlock(sees)))
+    return value;
+  if (!op || op->getNumRegions() != 0 || !isPure(op) ||
+      llvm::any_of(op->getOperandTypes(), tile::isTile) ||
+      !llvm::all_of(op->getOperands(), [&](Value operand) {
+        Value made = computeBefore(operand);
+        if (made)
+          before.map(operand, made);
+        return made != nullptr;
+      }))
+    return {};
+  OpBuilder(sees).clone(*op, before);
+  return before.lookup(value);
+}
+
+/// Of a branch around a mask that hides nothing in most blocks, the short side,
+/// for those blocks alone that take it; the mask that hides columns keeps both.
+Block *Narrower::chooseSide(scf::IfOp branch) {
+  bool masks = !branch.thenBlock()->getOps<arith::SelectOp>().empty();
+  if (!fits || !branch->hasAttr("tile.shortcut") ||
+      (!masks && repeats(*branch.elseBlock())))
+    return nullptr;
+  Value condition = computeBefore(branch.getCondition());
+  if (!condition)
+    return nullptr;
+  OpBuilder b(sees);
+  fits = arith::AndIOp::create(b, branch.getLoc(), fits, condition);
+  return branch.thenBlock();
+}
+
+/// Factors are loaded by the whole block's index; all else has a copy.
+void Narrower::emit(Operation *op) {
+  Location loc = op->getLoc();
+  if (auto index = dyn_cast<tile::IndexOp>(op)) {
+    Value base =
+        arith::AddIOp::create(builder, loc, index.getBase(), sees.getFrom());
+    narrowed.map(
+        index.getResult(),
+        tile::IndexOp::create(builder, loc, convert(index.getType()), base));
+    return;
+  }
+  if (auto load = dyn_cast<tile::LoadOp>(op); load && isFactor(load)) {
+    narrowed.map(load.getResult(),
+                 tile::SliceOp::create(builder, loc, convert(load.getType()),
+                                       load, axis, sees.getFrom()));
+    return;
+  }
+  auto branch = dyn_cast<scf::IfOp>(op);
+  if (!branch || branch.getElseRegion().empty()) {
+    builder.clone(*op, narrowed)->walk([&](Operation *copy) { rename(copy); });
+    return;
+  }
+  if (Block *side = chooseSide(branch)) {
+    narrowed.map(branch.getResults(), emit(side));
+    return;
+  }
+  auto made = scf::IfOp::create(
+      builder, loc,
+      llvm::map_to_vector(branch.getResultTypes(),
+                          [&](Type type) { return convert(type); }),
+      narrowed.lookupOrDefault(branch.getCondition()), /*addThenBlock=*/true,
+      /*addElseBlock=*/true);
+  made->setDiscardableAttrs(branch->getDiscardableAttrDictionary());
+  for (auto [from, to] : {std::pair(branch.thenBlock(), made.thenBlock()),
+                          std::pair(branch.elseBlock(), made.elseBlock())}) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToEnd(to);
+    scf::YieldOp::create(builder, loc, emit(from));
+  }
+  narrowed.map(branch.getResults(), made.getResults());
+}
+
+/// A side of a branch; what it yields.
+SmallVector<Value> Narrower::emit(Block *side) {
+  for (Operation &op : side->without_terminator())
+    emit(&op);
+  return llvm::map_to_vector(
+      side->getTerminator()->getOperands(),
+      [&](Value value) { return narrowed.lookupOrDefault(value); });
+}
+
+void Narrower::narrow(Operation *op) {
+  bool isNarrow = false;
+  op->walk([&](Operation *inner) {
+    isNarrow |= hasAny(inner->getResultTypes());
+    for (Value operand : inner->getOperands()) {
+      if (has(operand.getType()) && loop.isDefinedOutsideOfLoop(operand) &&
+          !narrowed.contains(operand))
+        narrowed.map(operand, makeAnew(operand));
+      isNarrow |= narrowed.contains(operand);
+    }
+  });
+  if (!isNarrow)
+    return;
+  if (sees->isBeforeInBlock(op))
+    builder.setInsertionPointAfter(op);
+  emit(op);
 }
 
 void Narrower::run() {
-  for (tile::IndexOp index : indices)
-    narrow(index);
-  for (tile::LoadOp factor : factors)
-    narrow(factor);
-  for (Operation *op : others)
+  builder.setInsertionPointAfter(sees);
+  for (Operation *op : work)
     narrow(op);
+  // Which of both goes on.
+  builder.setInsertionPoint(loop.getBody()->getTerminator());
+  for (OpOperand &carried : loop.getBody()->getTerminator()->getOpOperands()) {
+    Value narrow = narrowed.lookupOrNull(carried.get());
+    if (narrow && fits)
+      narrow = arith::SelectOp::create(builder, loop.getLoc(), fits, narrow,
+                                       carried.get());
+    if (narrow)
+      carried.set(narrow);
+  }
+  if (fits) {
+    builder.setInsertionPoint(sees);
+    tile::EitherOp::create(builder, sees.getLoc(), fits);
+  }
+  for (Operation &op :
+       llvm::make_early_inc_range(llvm::reverse(*loop.getBody())))
+    if (isOpTriviallyDead(&op))
+      op.erase();
 }
 
 struct TileNarrowColumns : impl::TileNarrowColumnsBase<TileNarrowColumns> {

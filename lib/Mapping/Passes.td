@@ -58,7 +58,10 @@ def TileNarrowColumns : Pass<"tile-narrow-columns"> {
     Where each warp's rows see no more than some columns of any block, which
     tile.sees says (tile-mark-hidden), scores are made of these, from a column
     that differs between warps. Keys and values are loaded whole, as all warps
-    share them.
+    share them. Where that is known of some blocks only, both are computed, and
+    chosen from: warp-take-either makes two ways through the iteration of them. The
+    narrow way has no branches around other masks, but is for blocks that take the
+    short side of these (`tile.shortcut`).
 
     ```mlir
     tile.sees 48 from %from of 32

@@ -79,6 +79,10 @@ LogicalResult WarpEmitter::emit(Operation *op) {
         warp::HiddenOp::create(builder, loc, get(hidden.getCondition()));
         return success();
       })
+      .Case([&](tile::EitherOp either) {
+        warp::EitherOp::create(builder, loc, get(either.getCondition()));
+        return success();
+      })
       .Case([&](tile::SliceOp slice) {
         set(slice, get(slice.getOperand()));
         return success();

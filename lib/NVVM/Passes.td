@@ -361,6 +361,34 @@ def WarpSkipHidden : Pass<"warp-skip-hidden", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::scf::SCFDialect"];
 }
 
+def WarpTakeEither : Pass<"warp-take-either", "::mlir::ModuleOp"> {
+  let summary = "a warp computes one of two ways through an iteration";
+  let description = [{
+    Where what a loop carries on is chosen by a condition that is the same in all
+    lanes (`warp.either`) a warp computes what it chooses: all behind the marker
+    that this is made of, and what other warps wait for. Where a warp would wait
+    for others at barriers, or writes to memory, the second choice alone is left,
+    which is always right.
+
+    ```mlir
+    warp.either %fits
+    ...                              // both products of 48 keys, and of 64
+    %next = arith.select %fits, %sum_of_48, %sum_of_64
+    scf.yield %next
+    // becomes
+    %next = scf.if %fits {
+      ...                            // products of 48 keys
+      scf.yield %sum_of_48
+    } else {
+      ...                            // products of 64 keys
+      scf.yield %sum_of_64
+    }
+    scf.yield %next
+    ```
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect"];
+}
+
 def WarpNarrowIndices : Pass<"warp-narrow-indices", "::mlir::ModuleOp"> {
   let summary = "computes indices in 32 bits where they fit";
   let description = [{

@@ -35,8 +35,9 @@ void buildRegisterPipeline(OpPassManager &manager) {
   manager.addPass(createWarpStepQuotients());
   manager.addPass(createWarpFoldDistances());
   manager.addPass(createWarpCollectByLanes());
-  // Last, as loops' bodies lie in a branch behind it.
+  // Last, as loops' bodies lie in branches behind them.
   manager.addPass(createWarpSkipHidden());
+  manager.addPass(createWarpTakeEither());
 }
 
 void buildNVVMPipeline(OpPassManager &manager) {

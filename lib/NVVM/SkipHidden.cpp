@@ -28,11 +28,10 @@
 //
 
 #include "Warp/Warp.h"
+#include "WorkSlice.h"
 #include "attentile/NVVM/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "llvm/ADT/SetVector.h"
 
 namespace attentile {
 #define GEN_PASS_DEF_WARPSKIPHIDDEN
@@ -44,73 +43,23 @@ using namespace mlir;
 namespace attentile {
 namespace {
 
-/// Whether other warps wait for it, or it for them.
-bool isShared(Operation *op) {
-  return op
-      ->walk([](Operation *inner) {
-        return isa<warp::WaitPhaseOp, warp::ArriveOp, warp::ArriveCopiesOp,
-                   warp::CopyAsyncOp, warp::CommitGroupOp>(inner)
-                   ? WalkResult::interrupt()
-                   : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
 class Skipper {
 public:
   explicit Skipper(warp::HiddenOp hidden)
-      : hidden(hidden), body(hidden->getBlock()) {}
+      : hidden(hidden), body(hidden->getBlock()),
+        needed(hidden, /*withReads=*/false) {}
 
   /// Whether no warp waits for others behind the marker but at mbarriers.
-  bool find();
+  bool find() {
+    return isa<scf::ForOp>(body->getParentOp()) && needed.addShared();
+  }
   void run();
 
 private:
-  /// Adds what `op` and what stands in it are made of behind the marker; false
-  /// if something of it cannot be done twice.
-  bool addSlice(Operation *op);
-
-  bool isBehind(Operation *op) {
-    return op && op->getBlock() == body && hidden->isBeforeInBlock(op);
-  }
-
   warp::HiddenOp hidden;
   Block *body;
-  llvm::SetVector<Operation *> needed; ///< behind the marker, by all warps
+  WorkSlice needed; ///< behind the marker, by all warps
 };
-
-bool Skipper::addSlice(Operation *op) {
-  if (needed.contains(op))
-    return true;
-  if (!isShared(op) && !isPure(op))
-    return false;
-  llvm::SetVector<Operation *> makers;
-  op->walk([&](Operation *inner) {
-    for (Value operand : inner->getOperands())
-      if (isBehind(operand.getDefiningOp()))
-        makers.insert(operand.getDefiningOp());
-  });
-  for (Operation *maker : makers)
-    if (maker != op && !addSlice(maker))
-      return false;
-  needed.insert(op);
-  return true;
-}
-
-bool Skipper::find() {
-  if (!isa<scf::ForOp>(body->getParentOp()))
-    return false;
-  for (Operation *op = hidden->getNextNode(); op; op = op->getNextNode()) {
-    bool meets = op->walk([](Operation *inner) {
-                     return isa<warp::BarrierOp, warp::WaitGroupOp>(inner)
-                                ? WalkResult::interrupt()
-                                : WalkResult::advance();
-                   }).wasInterrupted();
-    if (meets || (isShared(op) && !addSlice(op)))
-      return false;
-  }
-  return true;
-}
 
 void Skipper::run() {
   auto loop = cast<scf::ForOp>(body->getParentOp());
@@ -123,16 +72,11 @@ void Skipper::run() {
   for (auto [operand, carried] :
        llvm::zip_equal(terminator->getOpOperands(), loop.getRegionIterArgs())) {
     Operation *op = operand.get().getDefiningOp();
-    if (!isBehind(op))
+    if (!needed.isBehind(op))
       continue;
     made.push_back(&operand);
-    llvm::SetVector<Operation *> before = needed;
-    if (op->getNumRegions() == 0 && addSlice(op)) {
-      kept.push_back(operand.get());
-    } else {
-      needed = before;
-      kept.push_back(carried);
-    }
+    bool goesOn = op->getNumRegions() == 0 && needed.add(op);
+    kept.push_back(goesOn ? operand.get() : carried);
   }
   SmallVector<Operation *> work;
   for (Operation *op = hidden->getNextNode(); op != terminator;
@@ -146,9 +90,7 @@ void Skipper::run() {
   auto branch = scf::IfOp::create(builder, loc, types, hidden.getCondition(),
                                   /*addThenBlock=*/true, /*addElseBlock=*/true);
   OpBuilder skips = OpBuilder::atBlockEnd(branch.thenBlock());
-  for (Operation *op : work)
-    if (needed.contains(op))
-      skips.clone(*op, copies);
+  needed.clone(skips, copies);
   for (Value &value : kept)
     value = copies.lookupOrDefault(value);
   scf::YieldOp::create(skips, loc, kept);

@@ -2,6 +2,7 @@
 
 tile.program @p sizes(%N) ins(%X: f32[N]) outs(%Y: f32[N]) {
   %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
   %c64 = arith.constant 64 : index
   %zero = arith.constant 0.0 : f32
   %ninf = arith.constant 0xFF800000 : f32
@@ -59,6 +60,51 @@ tile.program @p sizes(%N) ins(%X: f32[N]) outs(%Y: f32[N]) {
       scf.yield %mx1, %y : f32, f32
     }
     warp.store %q#1, %Y[%lane] : f32, tensor<?xf32>
+  }
+  // A choice that is the same in all lanes: one exchange behind the loop.
+  // CHECK-LABEL: warp.kernel @chosen
+  // CHECK: scf.for
+  // CHECK-NOT: warp.shuffle_xor
+  // CHECK: arith.select
+  // CHECK: scf.yield
+  // CHECK: warp.shuffle_xor %{{.*}}, 1
+  // CHECK: warp.store
+  warp.kernel @chosen grid() warps(1) {
+    %lane = warp.lane_id : index
+    %r = scf.for %n = %c0 to %c64 step %c64 iter_args(%l = %zero) -> (f32) {
+      %s = warp.load %X[%lane] : tensor<?xf32> -> f32
+      %t = arith.mulf %s, %s : f32
+      %s1 = warp.shuffle_xor %s, 1 : f32
+      %s2 = arith.addf %s, %s1 : f32
+      %t1 = warp.shuffle_xor %t, 1 : f32
+      %t2 = arith.addf %t, %t1 : f32
+      %x = arith.addf %l, %s2 : f32
+      %y = arith.addf %l, %t2 : f32
+      %some = arith.cmpi slt, %n, %N : index
+      %z = arith.select %some, %x, %y : f32
+      scf.yield %z : f32
+    }
+    warp.store %r, %Y[%lane] : f32, tensor<?xf32>
+  }
+  // One that differs: nothing moves.
+  // CHECK-LABEL: warp.kernel @chosen_by_lane
+  // CHECK: scf.for
+  // CHECK-COUNT-1: warp.shuffle_xor
+  // CHECK: scf.yield
+  // CHECK-NOT: warp.shuffle_xor
+  // CHECK: warp.store
+  warp.kernel @chosen_by_lane grid() warps(1) {
+    %lane = warp.lane_id : index
+    %r = scf.for %n = %c0 to %c64 step %c64 iter_args(%l = %zero) -> (f32) {
+      %s = warp.load %X[%lane] : tensor<?xf32> -> f32
+      %s1 = warp.shuffle_xor %s, 1 : f32
+      %s2 = arith.addf %s, %s1 : f32
+      %x = arith.addf %l, %s2 : f32
+      %some = arith.cmpi slt, %lane, %c2 : index
+      %z = arith.select %some, %x, %l : f32
+      scf.yield %z : f32
+    }
+    warp.store %r, %Y[%lane] : f32, tensor<?xf32>
   }
   // The factor differs between the lanes: nothing moves.
   // CHECK-LABEL: warp.kernel @factor_differs

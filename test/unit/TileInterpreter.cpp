@@ -155,7 +155,7 @@ private:
         .Case([&](tile::KernelOp kernel) { return runKernel(kernel); })
         .Case([&](scf::ForOp loop) { return runLoop(loop); })
         .Case([&](scf::IfOp branch) { return runIf(branch); })
-        .Case<attn::AssumeOp, attn::DefaultOp, scf::YieldOp>(
+        .Case<attn::AssumeOp, attn::DefaultOp, scf::YieldOp, tile::SeesOp>(
             [](auto) { return true; })
         .Case([&](attn::WorkspaceOp workspace) {
           owned.push_back(

@@ -31,7 +31,8 @@ static const char *const kGuard =
     "canonicalize,cse,tile-guard-softmax,"
     "canonicalize,cse,loop-invariant-code-motion";
 const char *const attentile::test::kToWarps =
-    "tile-partition-warps{%s},tile-assign-layouts,tile-sink-columns,"
+    "tile-partition-warps{%s},tile-narrow-columns,tile-assign-layouts,"
+    "tile-sink-columns,"
     "tile-verify-layouts,tile-to-warp{%s},canonicalize,cse,"
     "warp-branch-tanh,cse";
 
@@ -55,13 +56,24 @@ TileFile attentile::test::compile(const KernelCase &run) {
     bound.push_back("R=16");
   if (text.find("type C") != std::string::npos)
     bound.push_back("C=" + run.cache);
+  if (run.known)
+    for (const auto &[name, value] : run.scalars)
+      bound.push_back(name + "=" + std::to_string(value));
   TileFile file = TileFile::fromSource(text, bound, run.schedule);
   EXPECT_TRUE(file);
-  std::string passes =
-      format(format(format(kToTiles, run.tiles), run.fusion), run.skipping);
-  if (run.hidden)
-    passes += ",tile-mark-hidden,canonicalize,cse";
-  EXPECT_TRUE(file.run(passes + kFold + (run.guard ? kGuard : "") + run.loops));
+  EXPECT_TRUE(file.run(
+      format(format(format(kToTiles, run.tiles), run.fusion), run.skipping)));
+  if (run.warps)
+    file.getModule().walk([&](tile::KernelOp kernel) {
+      kernel->setAttr("tile.resources",
+                      tile::ResourcesAttr::get(
+                          kernel.getContext(), run.warps, /*stages=*/2,
+                          /*registers=*/255, /*shared=*/98304, /*blocks=*/2,
+                          /*keepLeft=*/false));
+    });
+  std::string hidden =
+      run.hidden ? "tile-mark-hidden,canonicalize,cse" : "canonicalize";
+  EXPECT_TRUE(file.run(hidden + kFold + (run.guard ? kGuard : "") + run.loops));
   return file;
 }
 
@@ -119,6 +131,9 @@ void attentile::test::expectSame(const KernelCase &run) {
   Values expected = drawRounded(file, run.D, run.cap);
   if (run.growing)
     growScores(file, expected);
+  if (!run.known)
+    for (const auto &[name, value] : run.scalars)
+      expected.at(name).data = {double(value)};
   Values got = expected;
   ASSERT_TRUE(interpret(file.program(), expected));
   ASSERT_TRUE(file.run(format(format(kToWarps, run.partition), run.decisions) +

@@ -14,6 +14,7 @@
 
 #include "TileTesting.h"
 #include "WarpInterpreter.h"
+#include <map>
 
 namespace attentile::test {
 
@@ -39,6 +40,12 @@ struct KernelCase {
   std::string decisions = ""; // options of tile-to-warp
   std::string skipping = "";
   std::string cache = "i8"; // of the quantized cache
+  /// Scalars that the kernel is called with, or that it is compiled with.
+  std::map<std::string, int64_t> scalars = {};
+  bool known = false;
+  /// Warps of a program, where masks and columns are decided for each; 0: as
+  /// tile-partition-warps has them.
+  int64_t warps = 0;
 };
 
 /// `text` with `argument` in place of its first "%s".

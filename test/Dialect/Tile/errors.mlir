@@ -162,6 +162,14 @@ func.func @misplaced(%a: index) {
 
 // -----
 
+func.func @shortcut_misplaced(%a: index) {
+  // expected-error @below {{expected 'tile.shortcut' on scf.if only}}
+  %0 = arith.addi %a, %a {tile.shortcut} : index
+  return
+}
+
+// -----
+
 func.func @blocks_type(%a: index) {
   // expected-error @below {{expected 'tile.blocks' to be #tile.blocks<...>, got "full"}}
   scf.for %i = %a to %a step %a {
