@@ -158,8 +158,11 @@ ExprRef Generator::loadedComparison() {
 /// A mask of the library, by its name.
 ExprRef Generator::libraryMask() {
   Axes all = axisM | axisN;
-  ExprRef width = chance(0.7) ? scalar("width", integerType(), ">= 1")
-                              : number(1 + random.below(24));
+  // Some wide enough for rows of pixels that blocks do not cut.
+  int64_t known = chance(0.6) ? 1 + random.below(24)
+                              : pick<int64_t>({32, 48, 64, 64, 96, 128});
+  ExprRef width = chance(0.6) ? scalar("width", integerType(), ">= 1")
+                              : number(known);
   ExprRef few = chance(0.5) ? number(random.below(6)) : offset(outer);
   switch (weighted({3, 1, 2, 1, 1.5, 1.5, 1.5, 1.5, 1, 1.5})) {
   case 0:

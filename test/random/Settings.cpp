@@ -141,7 +141,8 @@ void Generator::chooseRuns() {
     H = 0;
   for (unsigned number = 0; number < kRuns; ++number) {
     RunShape run;
-    int64_t most = onWarps ? 40 : 140;
+    // Threads take long: several blocks of keys seldom.
+    int64_t most = onWarps && chance(0.95) ? 40 : 140;
     int64_t M = drawLength(random, tileOf("m"), most);
     int64_t N = drawLength(random, tileOf("n"), most);
     int64_t B = chance(0.03) ? 0 : 1 + random.below(onWarps ? 1 : 2);
