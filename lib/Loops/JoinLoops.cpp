@@ -303,7 +303,6 @@ void Joiner::meet(Value value) {
   auto branch =
       scf::IfOp::create(builder, value.getLoc(), value.getType(), isFull,
                         /*addThenBlock=*/true, /*addElseBlock=*/true);
-  branch->setAttr("tile.shortcut", builder.getUnitAttr());
   OpBuilder b = OpBuilder::atBlockEnd(branch.thenBlock());
   IRMapping sides;
   scf::YieldOp::create(b, value.getLoc(), makeFull(b, match.get(value), sides));

@@ -10,11 +10,11 @@
 // factors are loaded whole, as all warps share them, and each takes its part
 // (tile.slice). Where rows see so few of some blocks only, both are made, and
 // what the loop carries on is chosen (tile.either); the narrow way then has no
-// branches around masks, but asks for blocks that take one side of them.
-// Expects: `tile.warps`
-// (tile-partition-warps), before layouts. Leaves: no tile.sees. Does not
-// handle: loops that load anything of columns but a product's right factors, in
-// its type, or carry or store what has them; warps that share rows.
+// branches around masks that rarely hide anything, and is for blocks that take
+// the short side of them. Expects: `tile.warps` (tile-partition-warps), before
+// layouts. Leaves: no tile.sees. Does not handle: loops that load pairs, or a
+// factor in another type than its product's or for anything else, or that carry
+// or store what has columns; warps that share rows.
 //
 //===----------------------------------------------------------------------===//
 
