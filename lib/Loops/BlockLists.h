@@ -8,9 +8,10 @@
 // Where the needed blocks are no interval in closed form, a kernel that runs
 // before writes their numbers into workspace: for each tile of rows, and each
 // other coordinate that the masks depend on, full blocks from the middle of a
-// row down, partial ones up, and in front where both end:
+// row down, partial ones up, and in front where both end. Where the masks
+// compare elements of tensors the last block comes first:
 //
-//     | from | to | ...  5  2  0 | 1  7 ... |
+//     | from | to | ...  0  2  5 | 7  1 ... |
 //                      full ^middle partial
 //
 // A loop that reads it counts from `from` over the middle to `to`.

@@ -8,6 +8,7 @@
 #include "ListWriter.h"
 #include "BlockRanges.h"
 #include "BlockTiles.h"
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/IR/Iterators.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SetVector.h"
@@ -226,7 +227,7 @@ Value ListWriter::getClass(Choice choice) {
 }
 
 /// Gives a block its place, from the middle down or up.
-void ListWriter::collect(scf::ForOp visit, Choice choice) {
+void ListWriter::collect(scf::ForOp visit, Value block, Choice choice) {
   Value first = visit.getRegionIterArg(0), last = visit.getRegionIterArg(1);
   Value before = index.add(first, -1), after = index.add(last, 1);
   Value isPartial =
@@ -238,7 +239,7 @@ void ListWriter::collect(scf::ForOp visit, Choice choice) {
       scf::YieldOp::create(builder, loop.getLoc(),
                            ValueRange{index.select(choice.full, before, first),
                                       index.select(isPartial, after, last)});
-  entries.push_back({yield, visit.getInductionVar(), place});
+  entries.push_back({yield, block, place});
 }
 
 /// What is computed of each block of a part, computed of all at once.
@@ -253,6 +254,21 @@ LogicalResult ListWriter::setSideBySide(scf::ForOp visit, Value found) {
   return success();
 }
 
+/// Whether the mask compares elements of a tensor, as of packed documents. Its
+/// blocks are visited from the last one on: under a causal mask each row sees a
+/// key there, and has a reference for all others (tile-guard-softmax).
+bool ListWriter::readsElements() {
+  BackwardSliceOptions options;
+  options.omitBlockArguments = true;
+  options.filter = [&](Operation *op) { return kernel->isAncestor(op); };
+  return Formulas::anyAtom(needed, [&](Value atom) {
+    SetVector<Operation *> slice;
+    options.inclusive = true;
+    return succeeded(getBackwardSlice(atom, &slice, options)) &&
+           llvm::any_of(slice, llvm::IsaPred<tile::LoadOp>);
+  });
+}
+
 LogicalResult ListWriter::choose() {
   Location loc = loop.getLoc();
   IntervalSets sets(index, loop, rows);
@@ -264,8 +280,12 @@ LogicalResult ListWriter::choose() {
                             sets.get(needed, Side::Possible), IntervalSet());
   Value one = index.constant(1);
   SmallVector<Value> ends;
-  if (!givesClasses())
+  bool descends = readsElements();
+  if (!givesClasses()) {
     ends.assign(2, getMiddlePlace(index, loop.getUpperBound(), size));
+    if (descends)
+      std::reverse(ranges.begin(), ranges.end());
+  }
   for (BlockRange range : ranges) {
     if (endBlock) {
       range.from = index.maximum(range.from, firstBlock);
@@ -287,8 +307,12 @@ LogicalResult ListWriter::choose() {
     builder.setInsertionPointToEnd(visit.getBody());
     Value block = visit.getInductionVar();
     if (!givesClasses()) {
-      collect(visit, task == ListTask::Collect ? getChoiceOf(readClass(block))
-                                               : judgeWholly(shared, block));
+      if (descends)
+        block = index.subtract(outer.add(outer.add(range.from, range.to), -1),
+                               block);
+      collect(visit, block,
+              task == ListTask::Collect ? getChoiceOf(readClass(block))
+                                        : judgeWholly(shared, block));
       continue;
     }
     Value found = task == ListTask::Classify ? classify(shared, block)

@@ -83,7 +83,8 @@ private:
   Choice judgeWholly(IntervalSets &shared, mlir::Value block);
   mlir::Value readClass(mlir::Value block);
   Choice getChoiceOf(mlir::Value number);
-  void collect(mlir::scf::ForOp visit, Choice choice);
+  bool readsElements();
+  void collect(mlir::scf::ForOp visit, mlir::Value block, Choice choice);
   mlir::LogicalResult setSideBySide(mlir::scf::ForOp visit, mlir::Value found);
   void eraseUnused();
   llvm::SmallVector<mlir::Value> getRow(llvm::ArrayRef<unsigned> coordinates);

@@ -34,7 +34,26 @@ namespace {
 /// A loop that carries fewer values than this starts from a few instructions.
 constexpr unsigned kFewValues = 16;
 
+/// LLVM folds a bound that is held within limits into the branch's comparison,
+/// and does not see then that the loop's own, which it turns later, is the
+/// same. It knows nothing of a number that assembly moves.
+void hideLimits(scf::ForOp loop) {
+  if (!isa_and_nonnull<arith::MinSIOp, arith::MaxSIOp>(
+          loop.getUpperBound().getDefiningOp()))
+    return;
+  OpBuilder b(loop);
+  Location loc = loop.getLoc();
+  Value bound =
+      arith::IndexCastOp::create(b, loc, b.getI64Type(), loop.getUpperBound());
+  Value hidden = nvvm::Emitter(b, loc)
+                     .ptx("mov.b64 $0, $1;", "=l,l", bound.getType(), bound)
+                     .front();
+  loop.setUpperBound(
+      arith::IndexCastOp::create(b, loc, b.getIndexType(), hidden));
+}
+
 void enter(scf::ForOp loop) {
+  hideLimits(loop);
   OpBuilder b(loop);
   Location loc = loop.getLoc();
   Value runs =

@@ -14,13 +14,16 @@
 // One list for all heads. Minima and maxima of the rows' values are taken once,
 // those of the columns in each block; only where these do not tell is the first
 // row and the last asked, and only then each element. Full blocks evaluate no
-// mask.
+// mask. Blocks of loaded values are visited from the last to the first.
 // CHECK-LABEL: tile.program @documents
 // CHECK: %blocks = attn.workspace "blocks" shape {{.*}} : tensor<?x?x?xi32>
 // CHECK: tile.kernel @documents_0_blocks grid(%b < %B, %i < %{{.*}}) attributes {tile.block_list} {
+// CHECK: %[[BLOCKS:.*]] = arith.divui
+// CHECK: %[[LAST:.*]] = arith.addi %[[BLOCKS]], %c-1
 // CHECK: %[[LEAST:.*]] = tile.reduce min
 // CHECK: %[[MOST:.*]] = tile.reduce max
-// CHECK: %[[ENDS:.*]]:2 = scf.for %[[BLOCK:.*]] = %c0 to
+// CHECK: %[[ENDS:.*]]:2 = scf.for %[[VISIT:.*]] = %c0 to %[[BLOCKS]] step
+// CHECK: %[[BLOCK:.*]] = arith.subi %[[LAST]], %[[VISIT]]
 // CHECK: tile.reduce min
 // CHECK: tile.reduce max
 // CHECK: scf.if
@@ -87,7 +90,8 @@
 // PARTS: %blocks = attn.workspace "blocks" shape
 // PARTS: tile.kernel @documents_0_blocks grid(%b < %B, %i < %{{.*}}) attributes {tile.block_list} {
 // PARTS-NOT: %doc
-// PARTS: scf.for %[[BLOCK:.*]] = %c0 to
+// PARTS: scf.for %[[VISIT:.*]] = %c0 to
+// PARTS-NEXT: %[[BLOCK:.*]] = arith.subi %{{.*}}, %[[VISIT]]
 // PARTS-NEXT: tile.load %blocks_asked[%b, %i, %[[BLOCK]]]
 // PARTS-NOT: %doc
 // PARTS: tile.store %[[BLOCK]], %blocks[%b, %i, %{{.*}}]
@@ -255,6 +259,52 @@ tile.program @extent sizes(%M, %N) ins(%X: f32[M, N], %most: i64) outs(%Y: f32[M
       %n = tile.index %n0 : tensor<16xindex, #n>
       %s = tile.load %X[%m, %n] : tensor<?x?xf32>, (tensor<32xindex, #m>, tensor<16xindex, #n>) -> tensor<32x16xf32, #mn>
       %rest = attn.floormod %n, %three : tensor<16xindex, #n>
+      %seen_n = arith.cmpi eq, %rest, %zero : tensor<16xindex, #n>
+      %seen = tile.broadcast %seen_n : tensor<16xi1, #n> to tensor<32x16xi1, #mn>
+      %x = arith.select %seen, %s, %ninf : tensor<32x16xi1, #mn>, tensor<32x16xf32, #mn>
+      %in_n = arith.cmpi slt, %n, %end : tensor<16xindex, #n>
+      %in = tile.broadcast %in_n : tensor<16xi1, #n> to tensor<32x16xi1, #mn>
+      %y = arith.select %in, %x, %ninf : tensor<32x16xi1, #mn>, tensor<32x16xf32, #mn>
+      %t = tile.reduce max %y over ["n"] : tensor<32x16xf32, #mn> -> tensor<32xf32, #m>
+      %next = arith.maximumf %a, %t : tensor<32xf32, #m>
+      scf.yield %next : tensor<32xf32, #m>
+    } {tile.axis = "n"}
+    tile.store %r, %Y[%m] : tensor<32xf32, #m>, tensor<?xf32>, (tensor<32xindex, #m>)
+  }
+}
+
+// -----
+
+#m = #tile.axes<"m">
+#n = #tile.axes<"n">
+#mn = #tile.axes<"m", "n">
+
+// Those of indices alone from the first to the last, in the order of programs.
+// PARTS-LABEL: tile.program @remainders
+// PARTS: tile.kernel @remainders_0_blocks grid
+// PARTS: scf.for %[[BLOCK:.*]] = %c0 to
+// PARTS-NEXT: tile.load %blocks_{{.*}}[%[[BLOCK]]]
+// CHECK-LABEL: tile.program @remainders
+// CHECK: tile.kernel @remainders_0_blocks
+// CHECK: scf.for %[[BLOCK:.*]] = %c0 to
+// CHECK: tile.store %[[BLOCK]], %blocks[
+tile.program @remainders sizes(%M, %N) ins(%X: f32[M, N]) outs(%Y: f32[M]) {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c16 = arith.constant 16 : index
+  %tiles = arith.ceildivsi %M, %c32 : index
+  tile.kernel @remainders_0 grid(%i < %tiles) {
+    %m0 = arith.muli %i, %c32 : index
+    %m = tile.index %m0 : tensor<32xindex, #m>
+    %period = arith.constant dense<48> : tensor<16xindex, #n>
+    %zero = arith.constant dense<0> : tensor<16xindex, #n>
+    %ninf = arith.constant dense<0xFF800000> : tensor<32x16xf32, #mn>
+    %start = arith.constant dense<0xFF800000> : tensor<32xf32, #m>
+    %end = tile.broadcast %N : index to tensor<16xindex, #n>
+    %r = scf.for %n0 = %c0 to %N step %c16 iter_args(%a = %start) -> (tensor<32xf32, #m>) {
+      %n = tile.index %n0 : tensor<16xindex, #n>
+      %s = tile.load %X[%m, %n] : tensor<?x?xf32>, (tensor<32xindex, #m>, tensor<16xindex, #n>) -> tensor<32x16xf32, #mn>
+      %rest = attn.floormod %n, %period : tensor<16xindex, #n>
       %seen_n = arith.cmpi eq, %rest, %zero : tensor<16xindex, #n>
       %seen = tile.broadcast %seen_n : tensor<16xi1, #n> to tensor<32x16xi1, #mn>
       %x = arith.select %seen, %s, %ninf : tensor<32x16xi1, #mn>, tensor<32x16xf32, #mn>
