@@ -133,7 +133,9 @@ def TileVoteMasks : Pass<"tile-vote-masks"> {
     The same goes for other comparisons of what rows and columns have. One of
     remainders, such as columns of pixels, |m mod w - n mod w| <= r, has another
     branch: where the rows of a group lie in one row of pixels, and the block
-    too, it is one of m - n and scalars, for each diagonal one.
+    too, it is one of m - n and scalars, for each diagonal one. What is loaded
+    for columns, such as their documents, may be one value in the whole block:
+    another vote, and each row compares it once.
 
     Before:
 

@@ -102,6 +102,9 @@ private:
   int64_t firstColumn = 0, columnCount = 0; ///< 0: all
 };
 
+/// Whether a tile is loaded, or made of what is.
+bool isLoaded(mlir::Value value);
+
 } // namespace attentile
 
 #endif

@@ -12,12 +12,14 @@
 // that does not cut its rows; likewise other comparisons of what rows and
 // columns have (GroupTruth). Where a comparison is of remainders that nothing
 // cuts for the deciding rows and the block, it is one of differences
-// (StraightRemainders). Expects: tile loops in which masks are behind a
-// branch. Leaves: the same values. Does not handle: conditions that can only be
-// asked pair by pair; they stay one select.
+// (StraightRemainders); where what is loaded for the block's columns is one
+// value, it is one of rows (AlikeColumns). Expects: tile loops in which masks
+// are behind a branch. Leaves: the same values. Does not handle: conditions
+// that can only be asked pair by pair; they stay one select.
 //
 //===----------------------------------------------------------------------===//
 
+#include "AlikeColumns.h"
 #include "GroupTruth.h"
 #include "StraightRemainders.h"
 #include "VisibilityFormula.h"
@@ -154,16 +156,20 @@ void split(arith::SelectOp select, ArrayRef<MaskCondition> parts,
   // The elements of which a part does not say that they are visible.
   auto hide = [&](OpBuilder &b, MaskCondition part, Value value) -> Value {
     StraightRemainders remainders(loop, b);
+    AlikeColumns columns(loop, b, part.value);
     Value uncut = remainders.getUncut(part.value);
-    if (!uncut)
+    Value isSimple = uncut ? uncut : columns.getAlike();
+    if (!isSimple)
       return apply(b, {cloneBound(b, part.value, loop), part.visible}, value);
     auto branch =
-        scf::IfOp::create(b, loc, value.getType(), uncut,
+        scf::IfOp::create(b, loc, value.getType(), isSimple,
                           /*addThenBlock=*/true, /*addElseBlock=*/true);
-    branch->setAttr("tile.shortcut", b.getUnitAttr());
+    if (uncut)
+      branch->setAttr("tile.shortcut", b.getUnitAttr());
     OpBuilder in = OpBuilder::atBlockEnd(branch.thenBlock());
-    Value straight = remainders.emitStraight(in, part.value);
-    scf::YieldOp::create(in, loc, apply(in, {straight, part.visible}, value));
+    Value simple = uncut ? remainders.emitStraight(in, part.value)
+                         : columns.emitByRows(in);
+    scf::YieldOp::create(in, loc, apply(in, {simple, part.visible}, value));
     in.setInsertionPointToEnd(branch.elseBlock());
     Value general = cloneBound(in, part.value, loop);
     scf::YieldOp::create(in, loc, apply(in, {general, part.visible}, value));
