@@ -161,8 +161,7 @@ int64_t SeenColumns::count(Formula hidden) {
   return std::min(seen, size);
 }
 
-/// Whether a value is made of the index's remainders.
-static bool isOfRemainders(Value value, scf::ForOp loop) {
+bool isOfRemainders(Value value, scf::ForOp loop) {
   Operation *op = value.getDefiningOp();
   return op && tile::isTile(value.getType()) &&
          ((isa<attn::FloorModOp>(op) && isLoopIndex(op->getOperand(0), loop)) ||

@@ -34,6 +34,9 @@ inline constexpr int64_t kColumnStep = 16;
 /// rows may see some columns and not others.
 bool repeats(Formula hidden, mlir::scf::ForOp loop);
 
+/// Whether a value is made of the index's remainders.
+bool isOfRemainders(mlir::Value value, mlir::scf::ForOp loop);
+
 /// Bounds that the compiler knows.
 struct NumberArithmetic {
   using Bound = int64_t;

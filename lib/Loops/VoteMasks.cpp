@@ -21,6 +21,7 @@
 
 #include "AlikeColumns.h"
 #include "GroupTruth.h"
+#include "SeenColumns.h"
 #include "StraightRemainders.h"
 #include "VisibilityFormula.h"
 #include "attentile/Loops/Passes.h"
@@ -199,7 +200,9 @@ void split(arith::SelectOp select, ArrayRef<MaskCondition> parts,
     auto branch = scf::IfOp::create(b, loc, visible.getType(), vote,
                                     /*addThenBlock=*/true,
                                     /*addElseBlock=*/true);
-    branch->setAttr("tile.shortcut", b.getUnitAttr());
+    // A mask that repeats in columns hides some in most blocks.
+    if (!isOfRemainders(part.value, loop))
+      branch->setAttr("tile.shortcut", b.getUnitAttr());
     OpBuilder in = OpBuilder::atBlockEnd(branch.thenBlock());
     scf::YieldOp::create(in, loc, visible);
     in.setInsertionPointToEnd(branch.elseBlock());

@@ -64,7 +64,6 @@ private:
   void emit(Operation *op);
   SmallVector<Value> emit(Block *side);
   Block *chooseSide(scf::IfOp branch);
-  bool repeats(Block &block);
   Value computeBefore(Value value);
   void rename(Operation *op);
   Type convert(Type type);
@@ -136,25 +135,25 @@ bool Narrower::find() {
   auto check = [&](Operation *op) {
     if (!hasAny(op->getOperandTypes()) && !hasAny(op->getResultTypes()))
       return;
-    fits &= llvm::TypeSwitch<Operation *, bool>(op)
-                .Case([&](tile::IndexOp index) {
-                  return index->getBlock() == loop.getBody();
-                })
-                .Case([&](tile::LoadOp load) {
-                  hasFactors |= isFactor(load);
-                  return isFactor(load) ||
-                         tile::getAxes(load.getType()).size() == 1;
-                })
-                .Case([&](tile::DotOp dot) {
-                  // Groups are warps with rows of their own.
-                  auto rows =
-                      tile::getAxisPosition(dot.getType(), warps.getRows());
-                  return rows && dot.getType().getDimSize(*rows) ==
-                                     sees.getRows() * warps.getSplitRows();
-                })
-                .Default([&](Operation *) {
-                  return !isa<tile::StoreOp, scf::ForOp>(op);
-                });
+    fits &=
+        llvm::TypeSwitch<Operation *, bool>(op)
+            .Case([&](tile::IndexOp index) {
+              return index->getBlock() == loop.getBody();
+            })
+            .Case([&](tile::LoadOp load) {
+              hasFactors |= isFactor(load);
+              return isFactor(load) ||
+                     tile::getAxes(load.getType()).size() == 1;
+            })
+            .Case([&](tile::DotOp dot) {
+              // Groups are warps with rows of their own.
+              auto rows = tile::getAxisPosition(dot.getType(), warps.getRows());
+              return rows && dot.getType().getDimSize(*rows) ==
+                                 int64_t(sees.getRows() * warps.getSplitRows());
+            })
+            .Default([&](Operation *) {
+              return !isa<tile::StoreOp, scf::ForOp>(op);
+            });
     for (Value operand : op->getOperands())
       fits &= !has(operand.getType()) ||
               !loop.isDefinedOutsideOfLoop(operand) || canBeMadeAnew(operand);
@@ -224,22 +223,6 @@ void Narrower::rename(Operation *op) {
                     .getSplatValue<Attribute>()));
 }
 
-/// Whether what a block computes is made of columns' remainders.
-bool Narrower::repeats(Block &block) {
-  std::function<bool(Operation *)> isOf = [&](Operation *op) {
-    return op && loop->isProperAncestor(op) && hasAny(op->getResultTypes()) &&
-           (isa<attn::FloorModOp>(op) ||
-            llvm::any_of(op->getOperands(), [&](Value operand) {
-              return isOf(operand.getDefiningOp());
-            }));
-  };
-  return block
-      .walk([&](Operation *op) {
-        return isOf(op) ? WalkResult::interrupt() : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
 /// A scalar of the loop's body where the marker stands; null where it is not
 /// known there.
 Value Narrower::computeBefore(Value value) {
@@ -263,11 +246,9 @@ Value Narrower::computeBefore(Value value) {
 }
 
 /// Of a branch around a mask that hides nothing in most blocks, the short side,
-/// for those blocks alone that take it; the mask that hides columns keeps both.
+/// for those blocks alone that take it.
 Block *Narrower::chooseSide(scf::IfOp branch) {
-  bool masks = !branch.thenBlock()->getOps<arith::SelectOp>().empty();
-  if (!fits || !branch->hasAttr("tile.shortcut") ||
-      (!masks && repeats(*branch.elseBlock())))
+  if (!fits || !branch->hasAttr("tile.shortcut"))
     return nullptr;
   Value condition = computeBefore(branch.getCondition());
   if (!condition)
