@@ -8,11 +8,13 @@
 // Does: the programs along a grid's last axis become one program that runs them
 // in a loop; the reductions in it go over their blocks there and back
 // (`tile.alternating`), so that each begins with what the one before read last
-// and the cache still has. Expects: tile.kernel. Leaves: a grid with an axis
-// less, and a loop named as the axis around the whole body (`tile.programs`).
-// Does not handle: grids of one axis stay as they are where they have none to
-// lose; loops that go on where another one ends, and those with an order of
-// their own, keep it.
+// and the cache still has. Expects: tile.kernel; reductions are what
+// tile-skip-masked-blocks has classified (`tile.blocks`): what else a loop over
+// tiles carries hangs on their order. Leaves: a grid with an axis less, and a
+// loop named as the axis around the whole body (`tile.programs`). Does not
+// handle: grids of one axis stay as they are where they have none to lose;
+// loops that go on where another one ends, and those with an order of their
+// own, keep it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,7 +53,7 @@ void sequence(tile::KernelOp kernel) {
   for (Operation *op : moved)
     op->moveBefore(loop.getBody()->getTerminator());
   for (auto inner : loop.getBody()->getOps<scf::ForOp>())
-    if (inner->hasAttr("tile.axis") && inner.getNumResults() != 0 &&
+    if (inner->hasAttr("tile.axis") && inner->hasAttr("tile.blocks") &&
         !isChained(inner) && !inner->hasAttr("tile.descending"))
       inner->setAttr("tile.alternating", builder.getUnitAttr());
 

@@ -27,12 +27,13 @@ tile.program @copy sizes(%H, %M) ins(%X: f32[H, M]) outs(%Y: f32[H, M]) {
 }
 
 // A reduction goes there and back; one with an order of its own keeps it, and
-// so do loops that go on where another ends.
+// so do loops that go on where another ends, and what is no reduction.
 // CHECK-LABEL: tile.kernel @sums
 // CHECK: scf.for
-// CHECK: } {tile.alternating, tile.axis = "n"}
-// CHECK: } {tile.axis = "n", tile.descending}
-// CHECK: } {tile.axis = "n"}
+// CHECK: } {tile.alternating, tile.axis = "n", tile.blocks = #tile.blocks<full>}
+// CHECK: } {tile.axis = "n", tile.blocks = #tile.blocks<full>, tile.descending}
+// CHECK: } {tile.axis = "n", tile.blocks = #tile.blocks<full>}
+// CHECK: } {tile.axis = "n", tile.blocks = #tile.blocks<full>}
 // CHECK: } {tile.axis = "n"}
 // CHECK: } {tile.axis = "i", tile.programs}
 tile.program @sums sizes(%H, %M) ins(%X: f32[H, M]) outs(%Y: f32[H]) {
@@ -44,24 +45,32 @@ tile.program @sums sizes(%H, %M) ins(%X: f32[H, M]) outs(%Y: f32[H]) {
       %x = tile.load %X[%i, %n] : tensor<?x?xf32>, (index, index) -> f32
       %next = arith.addf %sum, %x : f32
       scf.yield %next : f32
-    } {tile.axis = "n"}
+    } {tile.axis = "n", tile.blocks = #tile.blocks<full>}
     %b = scf.for %n = %c0 to %M step %c1 iter_args(%sum = %zero) -> (f32) {
       %x = tile.load %X[%i, %n] : tensor<?x?xf32>, (index, index) -> f32
       %next = arith.addf %sum, %x : f32
       scf.yield %next : f32
-    } {tile.axis = "n", tile.descending}
+    } {tile.axis = "n", tile.blocks = #tile.blocks<full>, tile.descending}
     %c = scf.for %n = %c0 to %i step %c1 iter_args(%sum = %zero) -> (f32) {
       %x = tile.load %X[%i, %n] : tensor<?x?xf32>, (index, index) -> f32
       %next = arith.addf %sum, %x : f32
       scf.yield %next : f32
-    } {tile.axis = "n"}
+    } {tile.axis = "n", tile.blocks = #tile.blocks<full>}
     %d = scf.for %n = %i to %M step %c1 iter_args(%sum = %c) -> (f32) {
       %x = tile.load %X[%i, %n] : tensor<?x?xf32>, (index, index) -> f32
       %next = arith.addf %sum, %x : f32
       scf.yield %next : f32
+    } {tile.axis = "n", tile.blocks = #tile.blocks<full>}
+    %half = arith.constant 0.5 : f32
+    %e = scf.for %n = %c0 to %M step %c1 iter_args(%last = %zero) -> (f32) {
+      %x = tile.load %X[%i, %n] : tensor<?x?xf32>, (index, index) -> f32
+      %less = arith.mulf %half, %last : f32
+      %next = arith.addf %less, %x : f32
+      scf.yield %next : f32
     } {tile.axis = "n"}
     %ab = arith.addf %a, %b : f32
-    %all = arith.addf %ab, %d : f32
+    %abd = arith.addf %ab, %d : f32
+    %all = arith.addf %abd, %e : f32
     tile.store %all, %Y[%i] : f32, tensor<?xf32>, (index)
   }
 }
