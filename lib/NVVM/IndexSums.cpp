@@ -60,7 +60,8 @@ bool IndexSums::collect(Value value, int64_t factor, IndexSum &sum,
            collect(op->getOperand(1), isa<arith::SubIOp>(op) ? -factor : factor,
                    sum, depth + 1);
   if (auto product = value.getDefiningOp<arith::MulIOp>();
-      product && matchPattern(product.getRhs(), m_ConstantInt(&constant)) &&
+      product && !whole.contains(value) &&
+      matchPattern(product.getRhs(), m_ConstantInt(&constant)) &&
       constant.isSignedIntN(32))
     return collect(product.getLhs(), factor * constant.getSExtValue(), sum,
                    depth + 1);

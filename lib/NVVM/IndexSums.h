@@ -59,7 +59,7 @@ public:
     sum.add(places.lookup(value), value, factor);
   }
 
-  /// In sums `value` stays whole, though it is one.
+  /// In sums `value` stays whole, though it is one, or a product.
   void keepWhole(mlir::Value value) { whole.insert(value); }
 
   /// A value made of `from` alone, at the kernel's top or behind it, takes its

@@ -10,7 +10,8 @@
 //   n <= m + k, and those on a diagonal the comparison.
 // Expects: registers, no fragments.
 // Leaves: comparisons with constants; each once in a block.
-// Does not handle: differences without the index that a loop counts; those of
+// Does not handle: differences without the index that a loop counts, or a
+//   position that the entry of a list gives; those of
 //   values of which nothing is known, but one argument of the program: in 64
 //   bits they could wrap.
 //
@@ -41,6 +42,9 @@ constexpr int64_t kMost = int64_t(1) << 60;
 /// How far apart the elements of a fragment are at most.
 constexpr int64_t kNear = 1 << 13;
 
+/// What a loop counts is at least 0 and at most this.
+constexpr int64_t kMostPosition = INT32_MAX - 4 * kNear;
+
 class Sharer {
 public:
   explicit Sharer(warp::KernelOp kernel)
@@ -70,13 +74,36 @@ private:
   IndexSums sums;
   OpBuilder builder;
   llvm::DenseMap<Value, Value> clamped;
-  llvm::DenseMap<Value, scf::ForOp> positions; // of loops that descend
+  /// Of loops that descend, or go over a list.
+  llvm::DenseMap<Value, scf::ForOp> positions;
   llvm::MapVector<Key, SmallVector<Member>, std::map<Key, unsigned>> groups;
 };
 
+/// What an entry of a list is multiplied with to give a position that is held
+/// at 0 and below 2^31 - 2^15: clamp(entry) * size.
+static bool isHeldPosition(arith::MulIOp position) {
+  APInt size, most;
+  auto held = position.getLhs().getDefiningOp<arith::MinSIOp>();
+  auto positive =
+      held ? held.getLhs().getDefiningOp<arith::MaxSIOp>() : arith::MaxSIOp();
+  return positive && matchPattern(positive.getRhs(), m_Zero()) &&
+         matchPattern(held.getRhs(), m_ConstantInt(&most)) &&
+         matchPattern(position.getRhs(), m_ConstantInt(&size)) &&
+         most.isIntN(31) && size.isIntN(31) &&
+         most.getSExtValue() * size.getSExtValue() <= kMostPosition;
+}
+
 /// Where a loop descends, its position is its last one less what its index has
-/// come.
+/// come; over a list, that of the entry.
 void Sharer::findPositions(scf::ForOp loop) {
+  auto add = [&](Value position) {
+    sums.keepWhole(position);
+    positions[position] = loop;
+  };
+  if (loop->hasAttr("tile.from_list"))
+    for (auto position : loop.getBody()->getOps<arith::MulIOp>())
+      if (isHeldPosition(position))
+        add(position);
   if (!loop->hasAttr("tile.descending"))
     return;
   auto isDone = [&](Value value) {
@@ -87,10 +114,8 @@ void Sharer::findPositions(scf::ForOp loop) {
   };
   for (auto position : loop.getBody()->getOps<arith::SubIOp>())
     if (loop.isDefinedOutsideOfLoop(position.getLhs()) &&
-        isDone(position.getRhs())) {
-      sums.keepWhole(position);
-      positions[position] = loop;
-    }
+        isDone(position.getRhs()))
+      add(position);
 }
 
 /// The loop whose index or position `index` is, or null.

@@ -160,3 +160,63 @@ tile.program @p sizes(%M, %N) ins(%x: f32, %first: index) outs(%Y: f32[N]) {
     } {tile.axis = "n"}
   }
 }
+
+// -----
+
+// Over a list a block's position is its entry's: held below 2^31 - 2^15, or nothing is shared.
+// CHECK-LABEL: warp.kernel @listed
+// CHECK: %[[LOW:.*]] = arith.maxsi %{{.*}}, %c-2147467264
+// CHECK: %[[FIXED:.*]] = arith.minsi %[[LOW]], %c16384
+// CHECK: scf.for
+// CHECK: %[[N0:.*]] = arith.muli %{{.*}}, %c64
+// CHECK: %[[BASE:.*]] = arith.addi %[[FIXED]], %[[N0]] : index
+// CHECK-DAG: arith.cmpi sle, %[[BASE]], %c0
+// CHECK-DAG: arith.cmpi sle, %[[BASE]], %c8
+// CHECK-NOT: arith.cmpi
+// CHECK-LABEL: warp.kernel @far
+// CHECK: scf.for
+// CHECK: %[[N:.*]] = arith.muli %{{.*}}, %c64
+// CHECK: arith.cmpi sle, %[[N]], %{{[^c]}}
+// CHECK: arith.cmpi sle, %[[N]], %{{[^c]}}
+tile.program @p sizes(%M, %N) ins(%x: f32) outs(%Y: f32[N], %Z: f32[N]) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c64 = arith.constant 64 : index
+  %most = arith.constant 33553919 : index
+  %beyond = arith.constant 33553920 : index
+  %zero = arith.constant 0.0 : f32
+  %list = attn.workspace "list" shape affine_map<()[s0, s1] -> (s1)> : tensor<?xi32>
+  warp.kernel @listed grid(%i < %M) warps(1) {
+    %m = arith.muli %i, %c64 : index
+    %m8 = arith.addi %m, %c8 : index
+    scf.for %k = %c0 to %N step %c1 {
+      %entry = warp.load %list[%k] : tensor<?xi32> -> i32
+      %number = arith.index_cast %entry : i32 to index
+      %positive = arith.maxsi %number, %c0 : index
+      %held = arith.minsi %positive, %most : index
+      %n = arith.muli %held, %c64 : index
+      %near = arith.cmpi sle, %n, %m : index
+      %far = arith.cmpi sle, %n, %m8 : index
+      %p = arith.select %near, %x, %zero : f32
+      %q = arith.select %far, %p, %x : f32
+      warp.store %q, %Y[%n] : f32, tensor<?xf32>
+    } {tile.axis = "n", tile.from_list}
+  }
+  warp.kernel @far grid(%i < %M) warps(1) {
+    %m = arith.muli %i, %c64 : index
+    %m8 = arith.addi %m, %c8 : index
+    scf.for %k = %c0 to %N step %c1 {
+      %entry = warp.load %list[%k] : tensor<?xi32> -> i32
+      %number = arith.index_cast %entry : i32 to index
+      %positive = arith.maxsi %number, %c0 : index
+      %held = arith.minsi %positive, %beyond : index
+      %n = arith.muli %held, %c64 : index
+      %near = arith.cmpi sle, %n, %m : index
+      %far = arith.cmpi sle, %n, %m8 : index
+      %p = arith.select %near, %x, %zero : f32
+      %q = arith.select %far, %p, %x : f32
+      warp.store %q, %Z[%n] : f32, tensor<?xf32>
+    } {tile.axis = "n", tile.from_list}
+  }
+}
