@@ -280,12 +280,11 @@ LogicalResult ListWriter::choose() {
                             sets.get(needed, Side::Possible), IntervalSet());
   Value one = index.constant(1);
   SmallVector<Value> ends;
-  bool descends = readsElements();
-  if (!givesClasses()) {
+  bool descends = !givesClasses() && readsElements();
+  if (!givesClasses())
     ends.assign(2, getMiddlePlace(index, loop.getUpperBound(), size));
-    if (descends)
-      std::reverse(ranges.begin(), ranges.end());
-  }
+  if (descends)
+    std::reverse(ranges.begin(), ranges.end());
   for (BlockRange range : ranges) {
     if (endBlock) {
       range.from = index.maximum(range.from, firstBlock);
@@ -306,10 +305,10 @@ LogicalResult ListWriter::choose() {
       visit.getBody()->back().erase();
     builder.setInsertionPointToEnd(visit.getBody());
     Value block = visit.getInductionVar();
+    if (descends)
+      block =
+          index.subtract(outer.add(outer.add(range.from, range.to), -1), block);
     if (!givesClasses()) {
-      if (descends)
-        block = index.subtract(outer.add(outer.add(range.from, range.to), -1),
-                               block);
       collect(visit, block,
               task == ListTask::Collect ? getChoiceOf(readClass(block))
                                         : judgeWholly(shared, block));

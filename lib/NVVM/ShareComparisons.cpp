@@ -10,10 +10,9 @@
 //   n <= m + k, and those on a diagonal the comparison.
 // Expects: registers, no fragments.
 // Leaves: comparisons with constants; each once in a block.
-// Does not handle: differences without the index that a loop counts, or a
-//   position that the entry of a list gives; those of
-//   values of which nothing is known, but one argument of the program: in 64
-//   bits they could wrap.
+// Does not handle: differences without the index that a loop counts, or the
+//   position that an entry of a list gives; those of values of which nothing
+//   is known, but one argument of the program: in 64 bits they could wrap.
 //
 //===----------------------------------------------------------------------===//
 
@@ -79,8 +78,8 @@ private:
   llvm::MapVector<Key, SmallVector<Member>, std::map<Key, unsigned>> groups;
 };
 
-/// What an entry of a list is multiplied with to give a position that is held
-/// at 0 and below 2^31 - 2^15: clamp(entry) * size.
+/// Whether it is the position that an entry of a list gives, held within what a
+/// loop counts: clamp(entry) * size.
 static bool isHeldPosition(arith::MulIOp position) {
   APInt size, most;
   auto held = position.getLhs().getDefiningOp<arith::MinSIOp>();
