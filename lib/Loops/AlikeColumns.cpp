@@ -48,8 +48,7 @@ Value AlikeColumns::getAlike() {
   for (Value side : compare->getOperands()) {
     Value own = stripBroadcast(side);
     auto type = dyn_cast<RankedTensorType>(own.getType());
-    if (!columns && type && type.getRank() == 1 &&
-        tile::getAxisPosition(type, axis) && isLoaded(own))
+    if (!columns && isLoadedColumns(own, loop))
       columns = own;
     else if (!type || type.getRank() != 1 || tile::getAxisPosition(type, axis))
       return {};

@@ -127,21 +127,27 @@ static P swapSides(P predicate) {
   }
 }
 
-bool isLoaded(Value value) {
+/// Whether it is loaded, or made of what is.
+static bool isLoaded(Value value) {
   Operation *op = value.getDefiningOp();
   return op &&
          (isa<tile::LoadOp>(op) || (tile::isTile(value.getType()) &&
                                     llvm::any_of(op->getOperands(), isLoaded)));
 }
 
+bool isLoadedColumns(Value value, scf::ForOp loop) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  auto axis = loop->getAttrOfType<StringAttr>("tile.axis");
+  return type && type.getRank() == 1 && axis &&
+         tile::getAxisPosition(type, axis) && isLoaded(value);
+}
+
 /// What is loaded for columns has no range that scalars tell: each column's
 /// value is compared with the ends of the rows' range.
 Value GroupTruth::getSureOfEach(P predicate, Value columns, Range rows) {
   columns = stripBroadcast(columns);
-  auto type = dyn_cast<RankedTensorType>(columns.getType());
-  auto axis = loop->getAttrOfType<StringAttr>("tile.axis");
-  if (!type || type.getRank() != 1 || !type.getElementType().isIndex() ||
-      !axis || !tile::getAxisPosition(type, axis) || !isLoaded(columns))
+  if (!isLoadedColumns(columns, loop) ||
+      !tile::getElementType(columns.getType()).isIndex())
     return {};
   columns = copyIntoLoop(inside, columns, copies, loop);
   if (!columns)
@@ -149,7 +155,7 @@ Value GroupTruth::getSureOfEach(P predicate, Value columns, Range rows) {
   auto is = [&](P predicate, Value end) -> Value {
     return arith::CmpIOp::create(
         inside, loc, predicate, columns,
-        tile::BroadcastOp::create(inside, loc, type, end));
+        tile::BroadcastOp::create(inside, loc, columns.getType(), end));
   };
   Value sure;
   switch (predicate) {
