@@ -184,6 +184,26 @@ def WarpShareLoads : Pass<"warp-share-loads", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def WarpJoinLoads : Pass<"warp-join-loads", "::mlir::ModuleOp"> {
+  let summary = "what a program reads of one row, at once";
+  let description = [{
+    A program that follows a list of blocks loads its length and its first entry
+    from one row, each where it needs it. All are asked for where the first is,
+    and those in one packet of 16 bytes by one load: rows of a workspace start
+    at a multiple of that.
+
+    ```mlir
+    %i = warp.load %list[%row, %c0] : tensor<?x?xi32> -> i32
+    ...
+    %n = warp.load %list[%row, %c2] : tensor<?x?xi32> -> i32
+    // becomes
+    %head = warp.load %list[%row, %c0] : tensor<?x?xi32> -> vector<4xi32>
+    %r:4 = builtin.unrealized_conversion_cast %head : vector<4xi32> to i32, i32, i32, i32
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def WarpHoistLoads : Pass<"warp-hoist-loads", "::mlir::ModuleOp"> {
   let summary = "a tile's loads before its products";
   let description = [{

@@ -27,6 +27,7 @@ void buildRegisterPipeline(OpPassManager &manager) {
   manager.addPass(createCSEPass());
   // Equal loads are one: those that are left differ between lanes.
   manager.addPass(createWarpShareLoads());
+  manager.addPass(createWarpJoinLoads());
   manager.addPass(createCSEPass());
   // Merged loads take few registers.
   manager.addPass(createWarpHoistLoads());

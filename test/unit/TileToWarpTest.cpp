@@ -84,7 +84,7 @@ TEST(TileToWarp, softCapsOfAllSizes) {
 const char kRegisters[] =
     ",warp-pipeline-copies,warp-allocate-shared,warp-dependent-launch,"
     "warp-unroll-fragments,cse,"
-    "warp-share-random,warp-share-offsets,cse,warp-share-loads,cse,"
+    "warp-share-random,warp-share-offsets,cse,warp-share-loads,warp-join-loads,cse,"
     "warp-hoist-loads,warp-sink-random,warp-narrow-indices,"
     "warp-step-quotients,warp-fold-distances";
 
