@@ -14,24 +14,25 @@ using namespace mlir;
 
 namespace attentile {
 
-AlikeColumns::AlikeColumns(scf::ForOp loop, OpBuilder &inside, Value compared)
-    : loop(loop), inside(inside), loc(loop.getLoc()),
+AlikeColumns::AlikeColumns(scf::ForOp loop, Value compared)
+    : loop(loop), loc(loop.getLoc()),
       compare(stripBroadcast(compared).getDefiningOp<arith::CmpIOp>()) {}
 
 /// What the block's first column has of a tile of columns, a scalar.
-Value AlikeColumns::getFirst(Value value) {
+Value AlikeColumns::getFirst(OpBuilder &inside, Value value) {
   value = getUniform(inside, value);
   if (!tile::isTile(value.getType()))
     return copyIntoLoop(inside, value, copies, loop);
   Operation *op = value.getDefiningOp();
   if (auto index = dyn_cast_or_null<tile::IndexOp>(op))
-    return isLoopIndex(value, loop) ? getFirst(index.getBase()) : Value();
+    return isLoopIndex(value, loop) ? getFirst(inside, index.getBase())
+                                    : Value();
   if (!op || op->getNumRegions() != 0 || op->getNumResults() != 1 ||
       !(isa<tile::LoadOp>(op) || OpTrait::hasElementwiseMappableTraits(op)))
     return {};
   IRMapping operands;
   for (Value operand : op->getOperands()) {
-    Value first = getFirst(operand);
+    Value first = getFirst(inside, operand);
     if (!first)
       return {};
     operands.map(operand, first);
@@ -41,7 +42,7 @@ Value AlikeColumns::getFirst(Value value) {
   return scalar->getResult(0);
 }
 
-Value AlikeColumns::getAlike() {
+Value AlikeColumns::getAlike(OpBuilder &inside) {
   auto axis = loop->getAttrOfType<StringAttr>("tile.axis");
   if (!compare || !axis)
     return {};
@@ -54,7 +55,7 @@ Value AlikeColumns::getAlike() {
       return {};
   }
   Value all = columns ? copyIntoLoop(inside, columns, copies, loop) : Value();
-  first = all ? getFirst(columns) : Value();
+  first = all ? getFirst(inside, columns) : Value();
   if (!first)
     return {};
   Value alike = arith::CmpIOp::create(

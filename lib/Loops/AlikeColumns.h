@@ -27,22 +27,20 @@ namespace attentile {
 /// iteration of a loop.
 class AlikeColumns {
 public:
-  /// Emits where `inside` stands, in a branch of the loop's body.
-  AlikeColumns(mlir::scf::ForOp loop, mlir::OpBuilder &inside,
-               mlir::Value compared);
+  AlikeColumns(mlir::scf::ForOp loop, mlir::Value compared);
 
-  /// Whether all of the block's columns have one value, an i1. Null where the
+  /// Whether all of the block's columns have one value, an i1 that is emitted
+  /// where `inside` stands, in a branch of the loop's body. Null where the
   /// comparison is another one.
-  mlir::Value getAlike();
+  mlir::Value getAlike(mlir::OpBuilder &inside);
 
   /// The comparison by rows, where `b` stands, for what getAlike holds of.
   mlir::Value emitByRows(mlir::OpBuilder &b);
 
 private:
-  mlir::Value getFirst(mlir::Value value);
+  mlir::Value getFirst(mlir::OpBuilder &inside, mlir::Value value);
 
   mlir::scf::ForOp loop;
-  mlir::OpBuilder &inside;
   mlir::Location loc;
   mlir::arith::CmpIOp compare;
   mlir::Value columns, first;

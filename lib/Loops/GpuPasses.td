@@ -134,8 +134,9 @@ def TileVoteMasks : Pass<"tile-vote-masks"> {
     remainders, such as columns of pixels, |m mod w - n mod w| <= r, has another
     branch: where the rows of a group lie in one row of pixels, and the block
     too, it is one of m - n and scalars, for each diagonal one. What is loaded
-    for columns, such as their documents, may be one value in the whole block:
-    another vote, and each row compares it once.
+    for rows, such as their documents, may be one value in all of a group, which
+    it has before the loop: each column compares it once. So does each row where
+    another vote finds one value in all of a block's columns.
 
     Before:
 

@@ -127,8 +127,7 @@ static P swapSides(P predicate) {
   }
 }
 
-/// Whether it is loaded, or made of what is.
-static bool isLoaded(Value value) {
+bool isLoaded(Value value) {
   Operation *op = value.getDefiningOp();
   return op &&
          (isa<tile::LoadOp>(op) || (tile::isTile(value.getType()) &&

@@ -12,14 +12,16 @@
 // that does not cut its rows; likewise other comparisons of what rows and
 // columns have (GroupTruth). Where a comparison is of remainders that nothing
 // cuts for the deciding rows and the block, it is one of differences
-// (StraightRemainders); where what is loaded for the block's columns is one
-// value, it is one of rows (AlikeColumns). Expects: tile loops in which masks
-// are behind a branch. Leaves: the same values. Does not handle: conditions
-// that can only be asked pair by pair; they stay one select.
+// (StraightRemainders); where what is loaded for the deciding rows is one
+// value, it is one of columns (AlikeRows), for the block's columns one of rows
+// (AlikeColumns). Expects: tile loops in which masks are behind a branch.
+// Leaves: the same values. Does not handle: conditions that can only be asked
+// pair by pair; they stay one select.
 //
 //===----------------------------------------------------------------------===//
 
 #include "AlikeColumns.h"
+#include "AlikeRows.h"
 #include "GroupTruth.h"
 #include "SeenColumns.h"
 #include "StraightRemainders.h"
@@ -142,11 +144,27 @@ Value cloneBound(OpBuilder &b, Value value, scf::ForOp loop) {
   return b.clone(*op, mapping)->getResult(0);
 }
 
+/// What `one` makes where the condition holds, else what `other` makes; both
+/// where the branch stands already.
+scf::IfOp either(OpBuilder &b, Location loc, Type type, Value condition,
+                 function_ref<Value(OpBuilder &)> one,
+                 function_ref<Value(OpBuilder &)> other) {
+  auto branch = scf::IfOp::create(b, loc, type, condition,
+                                  /*addThenBlock=*/true, /*addElseBlock=*/true);
+  for (auto [block, make] : {std::pair(branch.thenBlock(), one),
+                             std::pair(branch.elseBlock(), other)}) {
+    OpBuilder in = OpBuilder::atBlockEnd(block);
+    scf::YieldOp::create(in, loc, make(in));
+  }
+  return branch;
+}
+
 /// `select` by its parts: what is no bound at once, then each bound.
 void split(arith::SelectOp select, ArrayRef<MaskCondition> parts,
            bool hidesTrue, scf::ForOp loop) {
   OpBuilder b(select);
   Location loc = select.getLoc();
+  Type type = select.getType();
   Value visible = hidesTrue ? select.getFalseValue() : select.getTrueValue();
   Value hidden = hidesTrue ? select.getTrueValue() : select.getFalseValue();
   auto apply = [&](OpBuilder &b, MaskCondition part, Value value) -> Value {
@@ -154,27 +172,40 @@ void split(arith::SelectOp select, ArrayRef<MaskCondition> parts,
                ? arith::SelectOp::create(b, loc, part.value, value, hidden)
                : arith::SelectOp::create(b, loc, part.value, hidden, value);
   };
-  // The elements of which a part does not say that they are visible.
+  // What a part hides, by the first of the forms that hold.
   auto hide = [&](OpBuilder &b, MaskCondition part, Value value) -> Value {
     StraightRemainders remainders(loop, b);
-    AlikeColumns columns(loop, b, part.value);
-    Value uncut = remainders.getUncut(part.value);
-    Value isSimple = uncut ? uncut : columns.getAlike();
-    if (!isSimple)
+    AlikeRows rows(loop, part.value);
+    AlikeColumns columns(loop, part.value);
+    auto general = [&](OpBuilder &b) {
       return apply(b, {cloneBound(b, part.value, loop), part.visible}, value);
-    auto branch =
-        scf::IfOp::create(b, loc, value.getType(), isSimple,
-                          /*addThenBlock=*/true, /*addElseBlock=*/true);
-    if (uncut)
+    };
+    auto byRows = [&](OpBuilder &b) {
+      return apply(b, {columns.emitByRows(b), part.visible}, value);
+    };
+    auto byColumns = [&](OpBuilder &b) {
+      return apply(b, {rows.emitByColumns(b), part.visible}, value);
+    };
+    auto straight = [&](OpBuilder &b) {
+      return apply(b, {remainders.emitStraight(b, part.value), part.visible},
+                   value);
+    };
+    if (Value uncut = remainders.getUncut(part.value)) {
+      scf::IfOp branch = either(b, loc, type, uncut, straight, general);
       branch->setAttr("tile.shortcut", b.getUnitAttr());
-    OpBuilder in = OpBuilder::atBlockEnd(branch.thenBlock());
-    Value simple = uncut ? remainders.emitStraight(in, part.value)
-                         : columns.emitByRows(in);
-    scf::YieldOp::create(in, loc, apply(in, {simple, part.visible}, value));
-    in.setInsertionPointToEnd(branch.elseBlock());
-    Value general = cloneBound(in, part.value, loop);
-    scf::YieldOp::create(in, loc, apply(in, {general, part.visible}, value));
-    return branch.getResult(0);
+      return branch.getResult(0);
+    }
+    Value areRowsAlike = rows.getAlike(b);
+    auto ofSeveralRows = [&](OpBuilder &b) {
+      Value areAlike = columns.getAlike(b);
+      return areAlike
+                 ? either(b, loc, type, areAlike, byRows, general).getResult(0)
+                 : general(b);
+    };
+    return areRowsAlike
+               ? either(b, loc, type, areRowsAlike, byColumns, ofSeveralRows)
+                     .getResult(0)
+               : ofSeveralRows(b);
   };
   Value rest[2]; // what must fail, what must hold
   SmallVector<std::pair<MaskCondition, Value>> votes;
@@ -197,16 +228,12 @@ void split(arith::SelectOp select, ArrayRef<MaskCondition> parts,
   for (auto [part, vote] : votes) {
     if (!vote)
       vote = emitVote(b, loc, *matchBound(part, loop));
-    auto branch = scf::IfOp::create(b, loc, visible.getType(), vote,
-                                    /*addThenBlock=*/true,
-                                    /*addElseBlock=*/true);
+    scf::IfOp branch = either(
+        b, loc, type, vote, [&](OpBuilder &) { return visible; },
+        [&](OpBuilder &in) { return hide(in, part, visible); });
     // A mask that repeats in columns hides some in most blocks.
     if (!isOfRemainders(part.value, loop))
       branch->setAttr("tile.shortcut", b.getUnitAttr());
-    OpBuilder in = OpBuilder::atBlockEnd(branch.thenBlock());
-    scf::YieldOp::create(in, loc, visible);
-    in.setInsertionPointToEnd(branch.elseBlock());
-    scf::YieldOp::create(in, loc, hide(in, part, visible));
     visible = branch.getResult(0);
   }
   select.replaceAllUsesWith(visible);

@@ -13,9 +13,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "BallotPlaces.h"
 #include "ComputedFactors.h"
 #include "LoadPlaces.h"
 #include "NaturalLayouts.h"
+#include "StorePackets.h"
 #include "attentile/Mapping/Passes.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -63,8 +65,8 @@ private:
   LogicalResult assignElementwise(Operation *op);
   void assignLoad(tile::LoadOp load);
   void assignVote(tile::VoteOp vote);
+  void exchangeTruths(tile::BroadcastOp broadcast);
   void unpackBytes(tile::LoadOp load);
-  void gatherPackets(tile::StoreOp store);
   LogicalResult assignDot(tile::DotOp dot);
 
   FailureOr<Value> makeLeft(tile::DotOp dot, Value factor);
@@ -210,12 +212,14 @@ LogicalResult Assignment::assign(Operation *op) {
     reduce.getOperandMutable().assign(inNatural(reduce.getOperand()));
   } else if (isa<tile::IndexOp, tile::BroadcastOp>(op)) {
     setLayout(op->getResult(0), natural.get(tileType(op->getResult(0))));
+    if (auto broadcast = dyn_cast<tile::BroadcastOp>(op))
+      exchangeTruths(broadcast);
     sliceOperands(MutableOperandRange(op), op->getResult(0).getType());
   } else if (auto store = dyn_cast<tile::StoreOp>(op)) {
     if (tile::isTile(store.getValue().getType()) &&
         !tile::getFragment(store.getValue().getType()))
       store.getValueMutable().assign(inNatural(store.getValue()));
-    gatherPackets(store);
+    gatherPackets(store, warps.getCount());
     sliceOperands(store.getIndicesMutable(), store.getValue().getType());
   } else if (!isa<scf::YieldOp>(op)) { // whose parent sets its operands
     return assignElementwise(op);
@@ -274,37 +278,6 @@ LogicalResult Assignment::assignElementwise(Operation *op) {
 // Loads and products
 //===----------------------------------------------------------------------===//
 
-/// An accumulator's lane has two neighbours of a row: 4 bytes of a 16-bit
-/// output, an eighth of what memory writes at once. So the lanes of a row
-/// exchange until each has 16 bytes, through shared memory: of a tile larger
-/// than every target has room for, elements go from where they are.
-void Assignment::gatherPackets(tile::StoreOp store) {
-  auto type = dyn_cast<RankedTensorType>(store.getValue().getType());
-  auto element =
-      dyn_cast<FloatType>(store.getTensor().getType().getElementType());
-  if (!type || type.getRank() != 2 || !element || element.getWidth() != 16)
-    return;
-  constexpr int64_t kMostBytes = 64 * 1024;
-  auto last = store.getIndices().back().getDefiningOp<tile::IndexOp>();
-  if (!last || 2 * type.getNumElements() > kMostBytes ||
-      tile::getAxes(last.getType()).front() != tile::getAxes(type).back())
-    return;
-  tile::FragmentAttr packets =
-      NaturalLayouts::packets(store.getContext(), type.getDimSize(0),
-                              type.getDimSize(1), warps.getCount());
-  if (!packets)
-    return;
-  OpBuilder builder(store);
-  Value value = store.getValue();
-  if (type.getElementType().isF32())
-    value = arith::TruncFOp::create(
-        builder, store.getLoc(), tile::withElementType(type, element), value);
-  store.getValueMutable().assign(tile::ConvertLayoutOp::create(
-      builder, store.getLoc(),
-      tile::withLayout(cast<RankedTensorType>(value.getType()), packets),
-      value));
-}
-
 /// Of columns that every warp looks at, each lane loads and compares a part.
 void Assignment::assignVote(tile::VoteOp vote) {
   Value operand = vote.getOperand();
@@ -314,6 +287,24 @@ void Assignment::assignVote(tile::VoteOp vote) {
       isOfColumns && isCheap(operand)
           ? inLayout(operand, NaturalLayouts::lanes(type))
           : inNatural(operand));
+}
+
+/// Of what is asked of loaded columns each lane asks a part; ballots bring the
+/// truths to where the rows' lanes need them.
+void Assignment::exchangeTruths(tile::BroadcastOp broadcast) {
+  Value operand = broadcast.getOperand();
+  if (!asksLoadedColumns(operand, warps.getRows()))
+    return;
+  RankedTensorType type = tileType(operand);
+  tile::FragmentAttr lanes = NaturalLayouts::lanes(type);
+  auto needed = cast<tile::FragmentAttr>(
+      tile::sliceLayout(broadcast.getType(), operand.getType()));
+  if (!findBallotPlaces(lanes.getLayout(), needed.getLayout()))
+    return;
+  OpBuilder builder(broadcast);
+  broadcast.getOperandMutable().assign(tile::ConvertLayoutOp::create(
+      builder, broadcast.getLoc(), tile::withLayout(type, needed),
+      inLayout(operand, lanes)));
 }
 
 /// Bytes are copied as they are; then every thread takes its part, eight at a

@@ -263,8 +263,11 @@ LogicalResult WarpEmitter::emitConvert(tile::ConvertLayoutOp convert) {
       set(convert, rename(operand, fromLayout, toLayout));
       return success();
     }
-    if (Value chosen = choose(operand, fromLayout, toLayout)) {
-      set(convert, chosen);
+    Value now = choose(operand, fromLayout, toLayout);
+    if (!now && to.getElementType().isInteger(1))
+      now = exchangeTruths(operand, fromLayout, toLayout);
+    if (now) {
+      set(convert, now);
       return success();
     }
   }

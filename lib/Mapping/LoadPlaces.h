@@ -32,6 +32,10 @@ void moveUp(tile::LoadOp load);
 /// loads of one axis, broadcasts of such, and work on a single axis of these.
 bool isCheap(mlir::Value value);
 
+/// Whether it is what is asked of columns, each by itself, and of what is
+/// loaded for them: truths that are cheap, of one axis, not the rows'.
+bool asksLoadedColumns(mlir::Value value, mlir::StringAttr rows);
+
 } // namespace attentile
 
 #endif

@@ -94,7 +94,9 @@ def TileAssignLayouts : Pass<"tile-assign-layouts"> {
     `tile.convert_layout` stands where a value is needed in another layout than
     its own. Constants, indices, broadcasts, loads of a single axis and what is
     computed of these are made anew instead. A computed factor of a 16-bit
-    product is rounded in its fragment.
+    product is rounded in its fragment. What is asked of loaded columns lies in
+    the lanes side by side and is converted once it is a truth: two loads for
+    64 columns, not sixteen, and tile-to-warp exchanges bits of ballots.
 
     Before:
 

@@ -105,6 +105,12 @@ private:
                               const tile::Layout &layout,
                               llvm::ArrayRef<tile::Digit> digits);
 
+  // EmitBallots.cpp
+  /// A tile of truths in another layout, by ballots; null where these do not
+  /// have them at constant bits.
+  mlir::Value exchangeTruths(mlir::Value vector, const tile::Layout &from,
+                             const tile::Layout &to);
+
   // EmitProducts.cpp
   mlir::LogicalResult emitDot(tile::DotOp dot);
 

@@ -20,8 +20,9 @@ using namespace attentile::test;
 
 static const char *const kToTiles =
     "attn-lower-softmax,attn-form-grids,attn-to-tile{%s},"
-    "canonicalize,cse,tile-fuse-online-softmax{%s},canonicalize,cse,"
-    "tile-skip-masked-blocks{%s},canonicalize,cse";
+    "canonicalize,cse,tile-fuse-online-softmax{%s},canonicalize,cse,";
+static const char *const kList = "tile-list-blocks,canonicalize,cse,";
+static const char *const kSkip = "tile-skip-masked-blocks{%s},canonicalize,cse";
 static const char *const kFold =
     ",tile-fold-exp2,canonicalize,cse,loop-invariant-code-motion";
 static const char *const kGuard =
@@ -61,8 +62,8 @@ TileFile attentile::test::compile(const KernelCase &run) {
       bound.push_back(name + "=" + std::to_string(value));
   TileFile file = TileFile::fromSource(text, bound, run.schedule);
   EXPECT_TRUE(file);
-  EXPECT_TRUE(file.run(
-      format(format(format(kToTiles, run.tiles), run.fusion), run.skipping)));
+  EXPECT_TRUE(file.run(format(format(kToTiles, run.tiles), run.fusion) +
+                       (run.lists ? kList : "") + format(kSkip, run.skipping)));
   if (run.warps)
     file.getModule().walk([&](tile::KernelOp kernel) {
       kernel->setAttr("tile.resources",
@@ -131,6 +132,9 @@ void attentile::test::expectSame(const KernelCase &run) {
   Values expected = drawRounded(file, run.D, run.cap);
   if (run.growing)
     growScores(file, expected);
+  for (const auto &[name, elementOf] : run.elements)
+    for (auto [i, x] : llvm::enumerate(expected.at(name).data))
+      x = elementOf(i);
   if (!run.known)
     for (const auto &[name, value] : run.scalars)
       expected.at(name).data = {double(value)};

@@ -14,6 +14,7 @@
 
 #include "TileTesting.h"
 #include "WarpInterpreter.h"
+#include <functional>
 #include <map>
 
 namespace attentile::test {
@@ -31,6 +32,7 @@ struct KernelCase {
       ",warp-pipeline-copies,warp-allocate-shared,warp-narrow-barriers";
   bool guard = false;
   bool hidden = false; // tile-mark-hidden
+  bool lists = false;  // tile-list-blocks
   double cap = 50;
   std::string fusion = "normalize=late";
   std::string loops = ""; // passes behind those of tiles
@@ -43,6 +45,8 @@ struct KernelCase {
   /// Scalars that the kernel is called with, or that it is compiled with.
   std::map<std::string, int64_t> scalars = {};
   bool known = false;
+  /// A tensor's elements by their number.
+  std::map<std::string, std::function<double(int64_t)>> elements = {};
   /// Warps of a program, where masks and columns are decided for each; 0: as
   /// tile-partition-warps has them.
   int64_t warps = 0;

@@ -1,0 +1,64 @@
+//===- AlikeRows.cpp - rows that all have one value -----------------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "AlikeRows.h"
+#include "CopySlice.h"
+#include "GroupTruth.h"
+#include "VisibilityFormula.h"
+
+using namespace mlir;
+
+namespace attentile {
+
+AlikeRows::AlikeRows(scf::ForOp loop, Value compared)
+    : loop(loop),
+      compare(stripBroadcast(compared).getDefiningOp<arith::CmpIOp>()) {}
+
+Value AlikeRows::getAlike(OpBuilder &inside) {
+  auto axis = loop->getAttrOfType<StringAttr>("tile.axis");
+  if (!compare || !axis)
+    return {};
+  Value columns;
+  for (Value side : compare->getOperands()) {
+    Value own = stripBroadcast(side);
+    auto type = dyn_cast<RankedTensorType>(own.getType());
+    if (isLoadedColumns(own, loop))
+      columns = own;
+    else if (type && type.getRank() == 1 &&
+             !tile::getAxisPosition(type, axis) && isLoaded(own))
+      rows = own;
+  }
+  OpBuilder before(loop);
+  IRMapping copies;
+  Value all;
+  if (columns && rows && tile::getElementType(rows.getType()).isIndex())
+    all = copyBeforeLoop(before, rows, copies, loop);
+  if (!all)
+    return {};
+  Location loc = loop.getLoc();
+  value = tile::ReduceGroupOp::create(before, loc, attn::ReduceKind::Min, all);
+  Value most =
+      tile::ReduceGroupOp::create(before, loc, attn::ReduceKind::Max, all);
+  return arith::CmpIOp::create(inside, loc, arith::CmpIPredicate::eq, value,
+                               most);
+}
+
+Value AlikeRows::emitByColumns(OpBuilder &b) {
+  Location loc = loop.getLoc();
+  auto get = [&](Value side, Value other) -> Value {
+    side = stripBroadcast(side);
+    return side == rows ? tile::BroadcastOp::create(
+                              b, loc, stripBroadcast(other).getType(), value)
+                        : side;
+  };
+  Value lhs = compare.getLhs(), rhs = compare.getRhs();
+  Value byColumns = arith::CmpIOp::create(b, loc, compare.getPredicate(),
+                                          get(lhs, rhs), get(rhs, lhs));
+  return tile::BroadcastOp::create(b, loc, compare.getType(), byColumns);
+}
+
+} // namespace attentile
