@@ -65,16 +65,22 @@ Value AlikeColumns::getAlike(OpBuilder &inside) {
 }
 
 Value AlikeColumns::emitByRows(OpBuilder &b) {
-  auto get = [&](Value side, Value other) -> Value {
-    side = stripBroadcast(side);
-    return side == columns ? tile::BroadcastOp::create(
-                                 b, loc, stripBroadcast(other).getType(), first)
-                           : side;
+  return compareWithOne(b, compare, columns, first);
+}
+
+Value compareWithOne(OpBuilder &b, arith::CmpIOp compare, Value side,
+                     Value one) {
+  Location loc = compare.getLoc();
+  auto get = [&](Value own, Value other) -> Value {
+    own = stripBroadcast(own);
+    return own == side ? tile::BroadcastOp::create(
+                             b, loc, stripBroadcast(other).getType(), one)
+                       : own;
   };
   Value lhs = compare.getLhs(), rhs = compare.getRhs();
-  Value byRows = arith::CmpIOp::create(b, loc, compare.getPredicate(),
-                                       get(lhs, rhs), get(rhs, lhs));
-  return tile::BroadcastOp::create(b, loc, compare.getType(), byRows);
+  Value ofOther = arith::CmpIOp::create(b, loc, compare.getPredicate(),
+                                        get(lhs, rhs), get(rhs, lhs));
+  return tile::BroadcastOp::create(b, loc, compare.getType(), ofOther);
 }
 
 } // namespace attentile

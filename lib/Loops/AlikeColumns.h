@@ -47,6 +47,11 @@ private:
   mlir::IRMapping copies;
 };
 
+/// A comparison of pairs of which one side, rows or columns, has `one` value
+/// everywhere, a scalar: one of the other side alone, where `b` stands.
+mlir::Value compareWithOne(mlir::OpBuilder &b, mlir::arith::CmpIOp compare,
+                           mlir::Value side, mlir::Value one);
+
 } // namespace attentile
 
 #endif

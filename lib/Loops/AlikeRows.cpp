@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AlikeRows.h"
+#include "AlikeColumns.h"
 #include "CopySlice.h"
 #include "GroupTruth.h"
 #include "VisibilityFormula.h"
@@ -48,17 +49,7 @@ Value AlikeRows::getAlike(OpBuilder &inside) {
 }
 
 Value AlikeRows::emitByColumns(OpBuilder &b) {
-  Location loc = loop.getLoc();
-  auto get = [&](Value side, Value other) -> Value {
-    side = stripBroadcast(side);
-    return side == rows ? tile::BroadcastOp::create(
-                              b, loc, stripBroadcast(other).getType(), value)
-                        : side;
-  };
-  Value lhs = compare.getLhs(), rhs = compare.getRhs();
-  Value byColumns = arith::CmpIOp::create(b, loc, compare.getPredicate(),
-                                          get(lhs, rhs), get(rhs, lhs));
-  return tile::BroadcastOp::create(b, loc, compare.getType(), byColumns);
+  return compareWithOne(b, compare, rows, value);
 }
 
 } // namespace attentile
