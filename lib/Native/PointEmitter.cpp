@@ -14,10 +14,6 @@ using namespace mlir;
 
 namespace attentile::native {
 
-static bool isWideInteger(Type type) {
-  return type.isIndex() || type.isInteger(64);
-}
-
 /// The type that a tile's element has in registers.
 static Type inRegister(Type element) {
   if (isNarrowFloat(element))
@@ -326,7 +322,7 @@ Lanes PointEmitter::emitOp(Operation *op) {
   if (isa<arith::SIToFPOp>(op) && type.isF32() && !operands[0].isVector() &&
       !allUniform &&
       std::abs(operands[0].coefficient) * lanes * parts < (1 << 22))
-    return emitToFloat(operands[0]);
+    return emitToFloat(op->getOperand(0), operands[0]);
 
   auto emit = [&](auto operandAt, bool isScalar) -> Value {
     SmallVector<Value> values;
@@ -362,95 +358,6 @@ TypedAttr PointEmitter::vectorOrScalar(TypedAttr value, Type type) {
   if (auto shaped = dyn_cast<ShapedType>(type))
     return DenseElementsAttr::get(shaped, Attribute(value));
   return value;
-}
-
-/// Sums, differences and multiples of 64-bit integers that stay affine.
-std::optional<Lanes> PointEmitter::emitAffine(Operation *op) {
-  Value result = op->getResult(0);
-  if (!isWideInteger(tile::getElementType(result.getType())) ||
-      !isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::IndexCastOp>(op))
-    return std::nullopt;
-  SmallVector<Lanes> operands;
-  for (Value operand : op->getOperands()) {
-    operands.push_back(get(operand));
-    if (operands.back().isVector())
-      return std::nullopt;
-  }
-  Lanes lanes = operands[0];
-  if (isa<arith::IndexCastOp>(op)) {
-    if (!lanes.base.getType().isIndex())
-      lanes.base =
-          arith::IndexCastOp::create(b, loc, b.getIndexType(), lanes.base);
-    return lanes;
-  }
-  const Lanes &other = operands[1];
-  if (isa<arith::AddIOp>(op)) {
-    lanes.base = k.add(lanes.base, other.base);
-    lanes.coefficient += other.coefficient;
-  } else if (isa<arith::SubIOp>(op)) {
-    lanes.base = arith::SubIOp::create(b, loc, lanes.base, other.base);
-    lanes.coefficient -= other.coefficient;
-  } else {
-    auto coefficient = lanes.isUniform() && other.isUniform()
-                           ? std::optional<int64_t>(0)
-                           : k.plan.getCoefficient(result, vector);
-    if (!coefficient)
-      return std::nullopt;
-    lanes.base = k.mul(lanes.base, other.base);
-    lanes.coefficient = *coefficient;
-  }
-  return lanes;
-}
-
-/// a + c * lane < b + d * lane as (c - d) * lane < b - a in 32-bit lanes: the
-/// difference saturates far beyond any lane number, so no range is needed.
-Lanes PointEmitter::emitCompare(arith::CmpIOp op, const Lanes &lhs,
-                                const Lanes &rhs) {
-  int64_t coefficient = lhs.coefficient - rhs.coefficient;
-  if (coefficient == 0)
-    return uniform(
-        arith::CmpIOp::create(b, loc, op.getPredicate(), lhs.base, rhs.base));
-  Type wide = b.getI64Type();
-  auto limit = [&](int64_t value) -> Value {
-    return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value));
-  };
-  Value distance =
-      LLVM::SSubSat::create(b, loc, wide, k.toI64(rhs.base), k.toI64(lhs.base));
-  distance = arith::MaxSIOp::create(b, loc, distance, limit(-(1 << 30)));
-  distance = arith::MinSIOp::create(b, loc, distance, limit(1 << 30));
-  distance = arith::TruncIOp::create(b, loc, b.getI32Type(), distance);
-  Value all = vector::BroadcastOp::create(
-      b, loc, VectorType::get({lanes}, b.getI32Type()), distance);
-  Lanes result;
-  for (unsigned p = 0; p < parts; ++p)
-    result.parts.push_back(arith::CmpIOp::create(
-        b, loc, op.getPredicate(), laneNumbers(p, coefficient, b.getI32Type()),
-        all));
-  return result;
-}
-
-/// Correctly rounded up to 2^44: the base is split in a multiple of 2^20, exact
-/// as f32, and a rest that with the lanes' part is exact in 32-bit lanes.
-Lanes PointEmitter::emitToFloat(const Lanes &operand) {
-  Value base = k.toI64(operand.base);
-  Value mask = arith::ConstantOp::create(
-      b, loc, b.getI64IntegerAttr(~int64_t((1 << 20) - 1)));
-  Value high = arith::AndIOp::create(b, loc, base, mask);
-  Value low = arith::TruncIOp::create(
-      b, loc, b.getI32Type(), arith::SubIOp::create(b, loc, base, high));
-  Type integers = VectorType::get({lanes}, b.getI32Type());
-  Type floats = VectorType::get({lanes}, b.getF32Type());
-  Value highFloat = vector::BroadcastOp::create(
-      b, loc, floats, arith::SIToFPOp::create(b, loc, b.getF32Type(), high));
-  Value lowLanes = vector::BroadcastOp::create(b, loc, integers, low);
-  Lanes result;
-  for (unsigned p = 0; p < parts; ++p) {
-    Value rest = arith::AddIOp::create(
-        b, loc, lowLanes, laneNumbers(p, operand.coefficient, b.getI32Type()));
-    result.parts.push_back(arith::AddFOp::create(
-        b, loc, highFloat, arith::SIToFPOp::create(b, loc, floats, rest)));
-  }
-  return result;
 }
 
 } // namespace attentile::native

@@ -106,7 +106,9 @@ private:
   Lanes emitOp(mlir::Operation *op);
   std::optional<Lanes> emitAffine(mlir::Operation *op);
   Lanes emitCompare(mlir::arith::CmpIOp op, const Lanes &lhs, const Lanes &rhs);
-  Lanes emitToFloat(const Lanes &operand);
+  mlir::Value stepsOf(mlir::Value value, int64_t coefficient);
+  Lanes getBeforeLoops(mlir::Value value);
+  Lanes emitToFloat(mlir::Value value, const Lanes &operand);
   static mlir::TypedAttr vectorOrScalar(mlir::TypedAttr value, mlir::Type type);
   mlir::Value laneNumbers(unsigned part, int64_t coefficient,
                           mlir::Type element);

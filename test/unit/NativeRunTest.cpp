@@ -11,6 +11,7 @@
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
 #include <cmath>
+#include <cstring>
 
 using namespace attentile;
 using namespace attentile::testing;
@@ -119,6 +120,72 @@ TEST(NativeCounters, CountBlocksOfEveryThread) {
     EXPECT_EQ(stats->maskedBlocks, 13 * 2);
     for (int64_t i = 0; i < 100; ++i)
       EXPECT_EQ(y.readDouble(i), 32);
+  }
+}
+
+/// Y[m, n] = shift + row * m + column * times * n, of 64-bit integers, as f32.
+std::unique_ptr<NativeProgram> distances(int row, int column, int times) {
+  std::string source = R"mlir(
+#m = #tile.axes<"m">
+#n = #tile.axes<"n">
+#mn = #tile.axes<"m", "n">
+tile.program @distances sizes(%M) ins(%shift: i64) outs(%Y: f32[M, 64]) {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %row = arith.constant dense<ROW> : tensor<16xindex, #m>
+  %column = arith.constant dense<COLUMN> : tensor<64xindex, #n>
+  %times = arith.constant dense<TIMES> : tensor<64xindex, #n>
+  %blocks = arith.ceildivsi %M, %c16 : index
+  tile.kernel @distances_0 grid(%i < %blocks) {
+    %m0 = arith.muli %i, %c16 : index
+    %m = tile.index %m0 : tensor<16xindex, #m>
+    %n = tile.index %c0 : tensor<64xindex, #n>
+    %s = arith.index_cast %shift : i64 to index
+    %ss = tile.broadcast %s : index to tensor<16xindex, #m>
+    %rm = arith.muli %m, %row : tensor<16xindex, #m>
+    %r = arith.addi %rm, %ss : tensor<16xindex, #m>
+    %c1 = arith.muli %n, %column : tensor<64xindex, #n>
+    %c = arith.muli %c1, %times : tensor<64xindex, #n>
+    %rb = tile.broadcast %r : tensor<16xindex, #m> to tensor<16x64xindex, #mn>
+    %cb = tile.broadcast %c : tensor<64xindex, #n> to tensor<16x64xindex, #mn>
+    %sum = arith.addi %rb, %cb : tensor<16x64xindex, #mn>
+    %wide = arith.index_cast %sum : tensor<16x64xindex, #mn> to tensor<16x64xi64, #mn>
+    %y = arith.sitofp %wide : tensor<16x64xi64, #mn> to tensor<16x64xf32, #mn>
+    tile.store %y, %Y[%m, %n] : tensor<16x64xf32, #mn>, tensor<?x64xf32>, (tensor<16xindex, #m>, tensor<64xindex, #n>)
+  }
+}
+)mlir";
+  for (auto [name, value] :
+       {std::pair("ROW", row), {"COLUMN", column}, {"TIMES", times}})
+    source.replace(source.find(name), std::strlen(name), std::to_string(value));
+  return compile(source.c_str());
+}
+
+// Positions that loops and lanes step through are converted once before the
+// loops, where their steps are small, and rounded once, whatever is added.
+TEST(NativeRounding, SteppedIntegers) {
+  constexpr int64_t kOne = 1;
+  struct {
+    int row, column, times;
+  } cases[] = {{-1, 1, 1}, {1, -1, 1}, {1000, 3, 7}, {-777, 999, 999}};
+  for (auto [row, column, times] : cases) {
+    auto program = distances(row, column, times);
+    ASSERT_TRUE(program);
+    HostTensor start = HostTensor::allocate(ElementType::I64, {});
+    HostTensor y = HostTensor::allocate(ElementType::F32, {48, 64});
+    for (int64_t shift :
+         {kOne - 1, kOne - 21, (kOne << 20) - 30, 9 - (kOne << 20),
+          (kOne << 24) - 30, (kOne << 24) + 1, -(kOne << 25) - 3,
+          (kOne << 31) + 127, (kOne << 40) + 77777, 1234567 - (kOne << 43)}) {
+      start.writeInt(0, shift);
+      llvm::cantFail(program->run({{start, y}, {}}));
+      for (int64_t m = 0; m < 48; ++m)
+        for (int64_t n = 0; n < 64; ++n) {
+          int64_t position = shift + row * m + column * times * n;
+          ASSERT_EQ(static_cast<float *>(y.data)[m * 64 + n], float(position))
+              << position << " at " << m << ", " << n;
+        }
+    }
   }
 }
 

@@ -1,0 +1,168 @@
+//===- AffineLanes.cpp - integers that advance evenly along the lanes -----===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Positions and what is made of them by sums and constant factors are a scalar
+// and a multiple of the lane's number (PointEmitter.h); and what of them is
+// compared or made a float needs few vector operations.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PointEmitter.h"
+
+using namespace mlir;
+
+namespace attentile::native {
+
+static bool isWideInteger(Type type) {
+  return type.isIndex() || type.isInteger(64);
+}
+
+/// Sums, differences and multiples of 64-bit integers that stay affine.
+std::optional<Lanes> PointEmitter::emitAffine(Operation *op) {
+  Value result = op->getResult(0);
+  if (!isWideInteger(tile::getElementType(result.getType())) ||
+      !isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::IndexCastOp>(op))
+    return std::nullopt;
+  SmallVector<Lanes> operands;
+  for (Value operand : op->getOperands()) {
+    operands.push_back(get(operand));
+    if (operands.back().isVector())
+      return std::nullopt;
+  }
+  Lanes lanes = operands[0];
+  if (isa<arith::IndexCastOp>(op)) {
+    if (!lanes.base.getType().isIndex())
+      lanes.base =
+          arith::IndexCastOp::create(b, loc, b.getIndexType(), lanes.base);
+    return lanes;
+  }
+  const Lanes &other = operands[1];
+  if (isa<arith::AddIOp>(op)) {
+    lanes.base = k.add(lanes.base, other.base);
+    lanes.coefficient += other.coefficient;
+  } else if (isa<arith::SubIOp>(op)) {
+    lanes.base = arith::SubIOp::create(b, loc, lanes.base, other.base);
+    lanes.coefficient -= other.coefficient;
+  } else {
+    auto coefficient = lanes.isUniform() && other.isUniform()
+                           ? std::optional<int64_t>(0)
+                           : k.plan.getCoefficient(result, vector);
+    if (!coefficient)
+      return std::nullopt;
+    lanes.base = k.mul(lanes.base, other.base);
+    lanes.coefficient = *coefficient;
+  }
+  return lanes;
+}
+
+/// a + c * lane < b + d * lane as (c - d) * lane < b - a in 32-bit lanes: the
+/// difference saturates far beyond any lane number, so no range is needed.
+Lanes PointEmitter::emitCompare(arith::CmpIOp op, const Lanes &lhs,
+                                const Lanes &rhs) {
+  int64_t coefficient = lhs.coefficient - rhs.coefficient;
+  if (coefficient == 0)
+    return uniform(
+        arith::CmpIOp::create(b, loc, op.getPredicate(), lhs.base, rhs.base));
+  Type wide = b.getI64Type();
+  auto limit = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value));
+  };
+  Value distance =
+      LLVM::SSubSat::create(b, loc, wide, k.toI64(rhs.base), k.toI64(lhs.base));
+  distance = arith::MaxSIOp::create(b, loc, distance, limit(-(1 << 30)));
+  distance = arith::MinSIOp::create(b, loc, distance, limit(1 << 30));
+  distance = arith::TruncIOp::create(b, loc, b.getI32Type(), distance);
+  Value all = vector::BroadcastOp::create(
+      b, loc, VectorType::get({lanes}, b.getI32Type()), distance);
+  Lanes result;
+  for (unsigned p = 0; p < parts; ++p)
+    result.parts.push_back(arith::CmpIOp::create(
+        b, loc, op.getPredicate(), laneNumbers(p, coefficient, b.getI32Type()),
+        all));
+  return result;
+}
+
+/// The point's loops along which `value` goes in steps that with the lanes'
+/// stay exact in f32: their positions times their steps as one number, null if
+/// there is none or another loop changes the value.
+Value PointEmitter::stepsOf(Value value, int64_t coefficient) {
+  Value steps;
+  int64_t reach = std::abs(coefficient) * lanes * parts;
+  for (const Level &level : ArrayRef(levels).drop_front()) {
+    auto axis = tile::getAxisPosition(value.getType(), level.axis);
+    if (!axis)
+      continue;
+    std::optional<int64_t> step = k.plan.getCoefficient(value, level.axis);
+    if (!step || !level.loop || level.axis == vector)
+      return {};
+    reach += std::abs(*step) *
+             cast<RankedTensorType>(value.getType()).getDimSize(*axis);
+    Value part = k.mul(level.position, k.index(*step));
+    steps = steps ? k.add(steps, part) : part;
+  }
+  return reach < 1 << 22 ? steps : Value();
+}
+
+/// The value where the point's loops begin, computed before them.
+Lanes PointEmitter::getBeforeLoops(Value value) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(levels[1].loop);
+  SmallVector<Level> inside = levels;
+  for (Level &level : MutableArrayRef(levels).drop_front()) {
+    level.position = k.index(0);
+    level.loop = nullptr;
+    level.known.clear();
+  }
+  Lanes result = get(value);
+  inside[0].known = std::move(levels[0].known);
+  levels = std::move(inside);
+  return result;
+}
+
+/// Correctly rounded up to 2^44: the base is split in a multiple of 2^20, exact
+/// as f32, and a rest that with the lanes' part, and the steps of loops, is
+/// exact, too. Only the steps' part is computed in the loops.
+Lanes PointEmitter::emitToFloat(Value value, const Lanes &operand) {
+  Value steps = stepsOf(value, operand.coefficient);
+  Lanes start = steps ? getBeforeLoops(value) : operand;
+  auto floats = VectorType::get({lanes}, b.getF32Type());
+  Lanes result;
+  Value high;
+  {
+    OpBuilder::InsertionGuard guard(b);
+    if (steps)
+      b.setInsertionPoint(levels[1].loop);
+    Value base = k.toI64(start.base);
+    Value mask = arith::ConstantOp::create(
+        b, loc, b.getI64IntegerAttr(~int64_t((1 << 20) - 1)));
+    Value multiple = arith::AndIOp::create(b, loc, base, mask);
+    Value low = arith::TruncIOp::create(
+        b, loc, b.getI32Type(), arith::SubIOp::create(b, loc, base, multiple));
+    high = vector::BroadcastOp::create(
+        b, loc, floats,
+        arith::SIToFPOp::create(b, loc, b.getF32Type(), multiple));
+    Value all = vector::BroadcastOp::create(
+        b, loc, VectorType::get({lanes}, b.getI32Type()), low);
+    for (unsigned p = 0; p < parts; ++p) {
+      Value rest = arith::AddIOp::create(
+          b, loc, all, laneNumbers(p, start.coefficient, b.getI32Type()));
+      result.parts.push_back(arith::SIToFPOp::create(b, loc, floats, rest));
+    }
+  }
+  if (steps) {
+    Value small = arith::IndexCastOp::create(b, loc, b.getI32Type(), steps);
+    Value all = vector::BroadcastOp::create(
+        b, loc, floats, arith::SIToFPOp::create(b, loc, b.getF32Type(), small));
+    for (Value &part : result.parts)
+      part = arith::AddFOp::create(b, loc, part, all);
+  }
+  for (Value &part : result.parts)
+    part = arith::AddFOp::create(b, loc, high, part);
+  return result;
+}
+
+} // namespace attentile::native
