@@ -89,6 +89,8 @@ public:
   // LoadsAndStores.cpp
   void emitLoad(tile::LoadOp load);
   void emitStore(tile::StoreOp store);
+  /// The element at `indices`, or 0 outside, in the tensor's element type.
+  mlir::Value loadElement(const TensorAccess &from, mlir::ValueRange indices);
 
   // Prefetch.cpp
   /// Notes the tile that follows `load`'s, for the next product to ask for.
@@ -116,7 +118,6 @@ private:
   mlir::Value isLast(mlir::scf::ForOp loop);
   void fillView(tile::LoadOp load);
   void copyIn(tile::LoadOp load);
-  mlir::Value loadElement(const TensorAccess &from, mlir::ValueRange indices);
   void storeElement(const TensorAccess &to, mlir::ValueRange indices,
                     mlir::Value value);
 

@@ -137,6 +137,25 @@ std::optional<int64_t> KernelPlan::getCoefficient(Value value,
   return 0;
 }
 
+bool KernelPlan::isMonotone(Value value, Axis axis) const {
+  if (getCoefficient(value, axis))
+    return true;
+  if (isAvailable(value))
+    return false;
+  Operation *op = value.getDefiningOp();
+  auto of = [&](unsigned i) { return isMonotone(op->getOperand(i), axis); };
+  auto isSame = [&](unsigned i) {
+    return getCoefficient(op->getOperand(i), axis) == 0;
+  };
+  if (isa<tile::BroadcastOp, arith::IndexCastOp>(op))
+    return isWideInteger(op->getOperand(0).getType()) && of(0);
+  if (isa<attn::FloorDivOp>(op))
+    return of(0) && isSame(1);
+  return isa<arith::AddIOp, arith::SubIOp, arith::MaxSIOp, arith::MinSIOp>(
+             op) &&
+         ((of(0) && isSame(1)) || (isSame(0) && of(1)));
+}
+
 std::pair<Axis, int64_t> KernelPlan::getSpans(Value value) const {
   auto random = value.getDefiningOp<attn::RandomOp>();
   if (!random || !tile::isTile(value.getType()))

@@ -148,6 +148,9 @@ public:
   /// For integers of 64 bits: c if `value` is a scalar + c * position along
   /// `axis`, nothing if its elements have no such form.
   std::optional<int64_t> getCoefficient(mlir::Value value, Axis axis) const;
+  /// Whether such integers never turn back from one position along `axis` to
+  /// the next: clamp(n - m, -8, 8).
+  bool isMonotone(mlir::Value value, Axis axis) const;
   /// The axis along which random bits share calls, with the number of elements
   /// that are known to lie in one span of 32 (a power of two, at least 8); null
   /// where each element has a call of its own.

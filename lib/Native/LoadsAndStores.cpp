@@ -111,7 +111,6 @@ static Value elementPointer(KernelEmitter &k, const TensorAccess &tensor,
   return k.advance(tensor.pointer, inMemory(tensor.element), offset);
 }
 
-/// The element at `indices`, or 0 outside, in the tensor's element type.
 Value KernelEmitter::loadElement(const TensorAccess &from, ValueRange indices) {
   bool isByte = isFloat8(from.element);
   Type type = isByte ? inMemory(from.element) : from.element;
@@ -188,6 +187,10 @@ void KernelEmitter::copyIn(tile::LoadOp load) {
                                    true));
         Value line = LLVM::masked_gather::create(
             b, loc, type, pointers, all, ValueRange{}, transfer.alignment());
+        vector::StoreOp::create(b, loc, toScratch(b, loc, line, from.element),
+                                memory, indicesOf(id, at));
+      },
+      [&](Coordinates &at, Value line) {
         vector::StoreOp::create(b, loc, toScratch(b, loc, line, from.element),
                                 memory, indicesOf(id, at));
       });

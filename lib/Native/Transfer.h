@@ -149,15 +149,17 @@ public:
   /// is inside and its last other axis is contiguous, else line by line.
   /// `square` moves one square, `line` one vector, `element` one element with
   /// its check; `gather` (null: by elements) a vector of elements that all
-  /// exist, from a vector of pointers.
+  /// exist, from a vector of pointers; `same` a vector of a line of which all
+  /// elements are one.
   void run(function_ref<void(Coordinates &)> square,
            function_ref<void(Coordinates &, Value pointer, Type vector)> line,
            function_ref<void(Coordinates &)> element,
            function_ref<void(Coordinates &, Value pointers, Type vector)>
-               gather = nullptr) {
+               gather = nullptr,
+           function_ref<void(Coordinates &, Value line)> same = nullptr) {
     ArrayRef<Axis> axes = buffer.order;
     if (axes.size() < 2 || !isAffine(axes) || getSquare() < 2)
-      return runLines(line, element, gather);
+      return runLines(line, element, gather, same);
     Coordinates at;
     for (Axis axis : axes)
       at[axis] = k.index(0);
@@ -172,7 +174,7 @@ public:
                 {axes.back(), across}, at, [&] { square(at); }, getSquare());
           });
         },
-        [&] { runLines(line, element, gather); });
+        [&] { runLines(line, element, gather, same); });
   }
 
   /// Side of the squares that are transposed in registers.
@@ -221,7 +223,8 @@ public:
   void runLines(
       function_ref<void(Coordinates &, Value pointer, Type vector)> line,
       function_ref<void(Coordinates &)> element,
-      function_ref<void(Coordinates &, Value pointers, Type vector)> gather) {
+      function_ref<void(Coordinates &, Value pointers, Type vector)> gather,
+      function_ref<void(Coordinates &, Value line)> same) {
     Axis vector = buffer.order.back();
     auto outer = ArrayRef(buffer.order).drop_back();
     unsigned lanes = k.plan.getLanes(sizeOf(vector), alignment() == 8),
@@ -229,9 +232,22 @@ public:
     Coordinates at;
     forEach(outer, at, [&] {
       auto slow = [&] { forEach({vector}, at, [&] { element(at); }); };
-      if (!isAffine({vector}) && gather && wide > 1)
-        return forEach(
-            {vector}, at, [&] { gatherLine(at, wide, element, gather); }, wide);
+      if (!isAffine({vector}) && gather && wide > 1) {
+        auto uneven = [&] {
+          forEach(
+              {vector}, at, [&] { gatherLine(at, wide, element, gather); },
+              wide);
+        };
+        return sameLine(
+            at,
+            [&](ValueRange indices) {
+              Value element = k.loadElement(tensor, indices);
+              Value line = vector::BroadcastOp::create(
+                  b, loc, VectorType::get({lanes}, element.getType()), element);
+              forEach({vector}, at, [&] { same(at, line); }, lanes);
+            },
+            uneven);
+      }
       if (!isAffine({vector}))
         return slow();
       at[vector] = k.index(0);
@@ -248,6 +264,25 @@ public:
           },
           slow);
     });
+  }
+
+  /// `yes` where all of a line at `at` is one element, as beyond the ends of a
+  /// table of distances, else `no`. Asked where the indices go one way along
+  /// the line: then its ends tell.
+  void sameLine(Coordinates at, function_ref<void(ValueRange indices)> yes,
+                function_ref<void()> no) {
+    Axis vector = buffer.order.back();
+    for (Value index : indices)
+      if (!k.plan.isMonotone(index, vector))
+        return no();
+    at[vector] = k.index(0);
+    SmallVector<Value> first = indicesAt(at);
+    at[vector] = k.index(sizeOf(vector) - 1);
+    SmallVector<Value> conditions;
+    for (auto [index, last] : llvm::zip_equal(first, indicesAt(at)))
+      conditions.push_back(
+          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, index, last));
+    branch(all(conditions), [&] { yes(first); }, no);
   }
 
   /// The `lanes` elements from `at` on, whose indices advance unevenly: at once
