@@ -107,10 +107,8 @@ Value PointEmitter::stepsOf(Value value, int64_t coefficient) {
   return reach < 1 << 22 ? steps : Value();
 }
 
-/// The value where the point's loops begin, computed before them.
+/// The value where the point's loops begin; the builder stands before them.
 Lanes PointEmitter::getBeforeLoops(Value value) {
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPoint(levels[1].loop);
   SmallVector<Level> inside = levels;
   for (Level &level : MutableArrayRef(levels).drop_front()) {
     level.position = k.index(0);
@@ -128,14 +126,16 @@ Lanes PointEmitter::getBeforeLoops(Value value) {
 /// exact, too. Only the steps' part is computed in the loops.
 Lanes PointEmitter::emitToFloat(Value value, const Lanes &operand) {
   Value steps = stepsOf(value, operand.coefficient);
-  Lanes start = steps ? getBeforeLoops(value) : operand;
   auto floats = VectorType::get({lanes}, b.getF32Type());
   Lanes result;
   Value high;
   {
     OpBuilder::InsertionGuard guard(b);
     if (steps)
-      b.setInsertionPoint(levels[1].loop);
+      b.setInsertionPoint(llvm::find_if(levels, [](const Level &level) {
+                            return level.loop;
+                          })->loop);
+    Lanes start = steps ? getBeforeLoops(value) : operand;
     Value base = k.toI64(start.base);
     Value mask = arith::ConstantOp::create(
         b, loc, b.getI64IntegerAttr(~int64_t((1 << 20) - 1)));
