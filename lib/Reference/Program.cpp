@@ -40,10 +40,12 @@ static llvm::SetVector<Operation *> coneOf(WriteOp write) {
 static Axes outerAxesOf(WriteOp write, AxesAnalysis &axes) {
   Axes left = axes.ofAny(write->getOperands());
   SmallVector<Axes> reductions;
-  Axes bound(left.size());
+  Axes bound(left.size()), ends(left.size());
   for (Operation *op : coneOf(write)) {
-    if (auto loop = dyn_cast<ForOp>(op))
+    if (auto loop = dyn_cast<ForOp>(op)) {
       bound |= axes.setOf(loop.getAxis());
+      ends |= axes.ofAny({loop.getLower(), loop.getUpper()});
+    }
     if (!isReduction(op))
       continue;
     reductions.push_back(axes.of(op->getResult(0)));
@@ -57,6 +59,7 @@ static Axes outerAxesOf(WriteOp write, AxesAnalysis &axes) {
     if (large)
       outer &= own;
   }
+  outer |= ends;
   outer.reset(bound);
   // Without a reduction the last axis is the array.
   if (reductions.empty() && left.any())

@@ -18,7 +18,9 @@
 // so K[b, h, n, d] is read once for all m. Outer axes are those that no
 // reduction binds and that all large reductions have: scores have b h m n, the
 // output b h m e, so b h m. For `A[b, h, n] = sum[m](softmax[n](s))` they are
-// b h, and the scores of a head are an array over m and n.
+// b h, and the scores of a head are an array over m and n. The axes that the
+// bounds of a loop over tiles depend on are outer, too, where nothing binds
+// them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ATTENTILE_REFERENCE_PROGRAM_H

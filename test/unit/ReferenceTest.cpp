@@ -361,6 +361,31 @@ attn.kernel @fading sizes(%M, %N) indices(%m < M, %n < N) ins(%X: f32[M, N])
   EXPECT_GT(result.outputs[0].bounds[0], 0);
   EXPECT_LT(result.outputs[0].bounds[0], 1e-5);
 }
+
+/// No reduction has m, which the loop begins at: Z[m] = sum of x / 2 from m on.
+TEST(Reference, LoopsWithBoundsOfTheirOwn) {
+  ParsedKernel kernel(R"mlir(
+attn.kernel @rows sizes(%M, %N) indices(%m < M, %n < N) ins(%X: f32[N])
+    outs(%Z: f32[M]) {
+  %zero = arith.constant 0.0 : f32
+  %half = arith.constant 0.5 : f32
+  %x = attn.read %X[%n] : tensor<?xf32>
+  %y = attn.for %t of %n from %m to %N by 2 carry(%sum = %zero) : f32 {
+    %part = arith.mulf %x, %half : f32
+    %of_tile = attn.reduce sum %part over (%t) : f32
+    %next = arith.addf %sum, %of_tile : f32
+    attn.next %next : f32
+  }
+  attn.write %y to %Z[%m] : f32, tensor<?xf32>
+})mlir");
+  HostTensor x = HostTensor::allocate(ElementType::F32, {5});
+  for (int i = 0; i < 5; ++i)
+    x.writeDouble(i, i);
+  auto result = evaluate(*kernel, {x}, {3, 5});
+  ASSERT_TRUE(bool(result)) << llvm::toString(result.takeError());
+  EXPECT_EQ(result->outputs[0].values, (std::vector<double>{5, 5, 4.5}));
+}
+
 /// Bounds are one number at each point of the outer axes.
 TEST(Reference, LoopsWithBoundsUnderASum) {
   ParsedKernel kernel(R"mlir(
