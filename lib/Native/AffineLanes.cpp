@@ -59,52 +59,38 @@ std::optional<Lanes> PointEmitter::emitAffine(Operation *op) {
   return lanes;
 }
 
-/// a + c * lane < b + d * lane as (c - d) * lane < b - a in 32-bit lanes: the
-/// difference saturates far beyond any lane number, so no range is needed.
-Lanes PointEmitter::emitCompare(arith::CmpIOp op, const Lanes &lhs,
-                                const Lanes &rhs) {
-  int64_t coefficient = lhs.coefficient - rhs.coefficient;
-  if (coefficient == 0)
-    return uniform(
-        arith::CmpIOp::create(b, loc, op.getPredicate(), lhs.base, rhs.base));
-  Type wide = b.getI64Type();
-  auto limit = [&](int64_t value) -> Value {
-    return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value));
-  };
-  Value distance =
-      LLVM::SSubSat::create(b, loc, wide, k.toI64(rhs.base), k.toI64(lhs.base));
-  distance = arith::MaxSIOp::create(b, loc, distance, limit(-(1 << 30)));
-  distance = arith::MinSIOp::create(b, loc, distance, limit(1 << 30));
-  distance = arith::TruncIOp::create(b, loc, b.getI32Type(), distance);
-  Value all = vector::BroadcastOp::create(
-      b, loc, VectorType::get({lanes}, b.getI32Type()), distance);
-  Lanes result;
-  for (unsigned p = 0; p < parts; ++p)
-    result.parts.push_back(arith::CmpIOp::create(
-        b, loc, op.getPredicate(), laneNumbers(p, coefficient, b.getI32Type()),
-        all));
-  return result;
-}
-
-/// The point's loops along which `value` goes in steps that with the lanes'
-/// stay exact in f32: their positions times their steps as one number, null if
-/// there is none or another loop changes the value.
-Value PointEmitter::stepsOf(Value value, int64_t coefficient) {
+/// The loops of the point along which `to - from` goes in steps that with the
+/// lanes' are exact in f32: their positions times their steps as one number of
+/// 32 bits, null if there is none or another loop changes the values.
+Value PointEmitter::stepsOf(Value to, Value from, int64_t coefficient) {
   Value steps;
   int64_t reach = std::abs(coefficient) * lanes * parts;
   for (const Level &level : ArrayRef(levels).drop_front()) {
-    auto axis = tile::getAxisPosition(value.getType(), level.axis);
-    if (!axis)
-      continue;
-    std::optional<int64_t> step = k.plan.getCoefficient(value, level.axis);
-    if (!step || !level.loop || level.axis == vector)
-      return {};
-    reach += std::abs(*step) *
-             cast<RankedTensorType>(value.getType()).getDimSize(*axis);
-    Value part = k.mul(level.position, k.index(*step));
-    steps = steps ? k.add(steps, part) : part;
+    int64_t step = 0, size = 0;
+    for (auto [value, sign] : {std::pair(to, 1), {from, -1}}) {
+      auto axis = value ? tile::getAxisPosition(value.getType(), level.axis)
+                        : std::nullopt;
+      if (!axis)
+        continue;
+      auto along = k.plan.getCoefficient(value, level.axis);
+      if (!along || !level.loop || level.axis == vector)
+        return {};
+      step += sign * *along;
+      size = cast<RankedTensorType>(value.getType()).getDimSize(*axis);
+    }
+    reach += std::abs(step) * size;
+    if (Value part = k.mul(level.position, k.index(step)); step != 0)
+      steps = steps ? k.add(steps, part) : part;
   }
-  return reach < 1 << 22 ? steps : Value();
+  return steps && reach < 1 << 22
+             ? arith::IndexCastOp::create(b, loc, b.getI32Type(), steps)
+             : Value();
+}
+
+void PointEmitter::setBeforeLoops() {
+  for (const Level &level : levels)
+    if (level.loop)
+      return b.setInsertionPoint(level.loop);
 }
 
 /// The value where the point's loops begin; the builder stands before them.
@@ -121,20 +107,56 @@ Lanes PointEmitter::getBeforeLoops(Value value) {
   return result;
 }
 
+/// a + c * lane < b + d * lane as (c - d) * lane < b - a in 32-bit lanes: the
+/// difference saturates far beyond any lane number and step of a loop, so no
+/// range is needed. Only the steps are added in the loops.
+Lanes PointEmitter::emitCompare(arith::CmpIOp op, const Lanes &lhs,
+                                const Lanes &rhs) {
+  int64_t coefficient = lhs.coefficient - rhs.coefficient;
+  if (coefficient == 0)
+    return uniform(
+        arith::CmpIOp::create(b, loc, op.getPredicate(), lhs.base, rhs.base));
+  Value steps = stepsOf(op.getRhs(), op.getLhs(), coefficient);
+  Value distance;
+  {
+    OpBuilder::InsertionGuard guard(b);
+    if (steps)
+      setBeforeLoops();
+    Value to = steps ? getBeforeLoops(op.getRhs()).base : rhs.base;
+    Value from = steps ? getBeforeLoops(op.getLhs()).base : lhs.base;
+    auto limit = [&](int64_t value) -> Value {
+      return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value));
+    };
+    distance = LLVM::SSubSat::create(b, loc, b.getI64Type(), k.toI64(to),
+                                     k.toI64(from));
+    distance = arith::MaxSIOp::create(b, loc, distance, limit(-(1 << 30)));
+    distance = arith::MinSIOp::create(b, loc, distance, limit(1 << 30));
+    distance = arith::TruncIOp::create(b, loc, b.getI32Type(), distance);
+  }
+  if (steps)
+    distance = arith::AddIOp::create(b, loc, distance, steps);
+  Value all = vector::BroadcastOp::create(
+      b, loc, VectorType::get({lanes}, b.getI32Type()), distance);
+  Lanes result;
+  for (unsigned p = 0; p < parts; ++p)
+    result.parts.push_back(arith::CmpIOp::create(
+        b, loc, op.getPredicate(), laneNumbers(p, coefficient, b.getI32Type()),
+        all));
+  return result;
+}
+
 /// Correctly rounded up to 2^44: the base is split in a multiple of 2^20, exact
 /// as f32, and a rest that with the lanes' part, and the steps of loops, is
 /// exact, too. Only the steps' part is computed in the loops.
 Lanes PointEmitter::emitToFloat(Value value, const Lanes &operand) {
-  Value steps = stepsOf(value, operand.coefficient);
+  Value steps = stepsOf(value, /*from=*/{}, operand.coefficient);
   auto floats = VectorType::get({lanes}, b.getF32Type());
   Lanes result;
   Value high;
   {
     OpBuilder::InsertionGuard guard(b);
     if (steps)
-      b.setInsertionPoint(llvm::find_if(levels, [](const Level &level) {
-                            return level.loop;
-                          })->loop);
+      setBeforeLoops();
     Lanes start = steps ? getBeforeLoops(value) : operand;
     Value base = k.toI64(start.base);
     Value mask = arith::ConstantOp::create(
@@ -154,9 +176,8 @@ Lanes PointEmitter::emitToFloat(Value value, const Lanes &operand) {
     }
   }
   if (steps) {
-    Value small = arith::IndexCastOp::create(b, loc, b.getI32Type(), steps);
     Value all = vector::BroadcastOp::create(
-        b, loc, floats, arith::SIToFPOp::create(b, loc, b.getF32Type(), small));
+        b, loc, floats, arith::SIToFPOp::create(b, loc, b.getF32Type(), steps));
     for (Value &part : result.parts)
       part = arith::AddFOp::create(b, loc, part, all);
   }

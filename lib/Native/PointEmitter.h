@@ -106,7 +106,8 @@ private:
   Lanes emitOp(mlir::Operation *op);
   std::optional<Lanes> emitAffine(mlir::Operation *op);
   Lanes emitCompare(mlir::arith::CmpIOp op, const Lanes &lhs, const Lanes &rhs);
-  mlir::Value stepsOf(mlir::Value value, int64_t coefficient);
+  mlir::Value stepsOf(mlir::Value to, mlir::Value from, int64_t coefficient);
+  void setBeforeLoops();
   Lanes getBeforeLoops(mlir::Value value);
   Lanes emitToFloat(mlir::Value value, const Lanes &operand);
   static mlir::TypedAttr vectorOrScalar(mlir::TypedAttr value, mlir::Type type);

@@ -123,14 +123,17 @@ TEST(NativeCounters, CountBlocksOfEveryThread) {
   }
 }
 
-/// Y[m, n] = shift + row * m + column * times * n, of 64-bit integers, as f32.
+/// Of 64-bit integers r = shift + row * m and c = column * times * n: Y[m, n]
+/// is r + c as f32, Z[m, n] 1 where c < r and else 0.
 std::unique_ptr<NativeProgram> distances(int row, int column, int times) {
   std::string source = R"mlir(
 #m = #tile.axes<"m">
 #n = #tile.axes<"n">
 #mn = #tile.axes<"m", "n">
-tile.program @distances sizes(%M) ins(%shift: i64) outs(%Y: f32[M, 64]) {
+tile.program @distances sizes(%M) ins(%shift: i64) outs(%Y: f32[M, 64], %Z: f32[M, 64]) {
   %c0 = arith.constant 0 : index
+  %one = arith.constant dense<1.0> : tensor<16x64xf32, #mn>
+  %zero = arith.constant dense<0.0> : tensor<16x64xf32, #mn>
   %c16 = arith.constant 16 : index
   %row = arith.constant dense<ROW> : tensor<16xindex, #m>
   %column = arith.constant dense<COLUMN> : tensor<64xindex, #n>
@@ -152,6 +155,9 @@ tile.program @distances sizes(%M) ins(%shift: i64) outs(%Y: f32[M, 64]) {
     %wide = arith.index_cast %sum : tensor<16x64xindex, #mn> to tensor<16x64xi64, #mn>
     %y = arith.sitofp %wide : tensor<16x64xi64, #mn> to tensor<16x64xf32, #mn>
     tile.store %y, %Y[%m, %n] : tensor<16x64xf32, #mn>, tensor<?x64xf32>, (tensor<16xindex, #m>, tensor<64xindex, #n>)
+    %less = arith.cmpi slt, %cb, %rb : tensor<16x64xindex, #mn>
+    %z = arith.select %less, %one, %zero : tensor<16x64xi1, #mn>, tensor<16x64xf32, #mn>
+    tile.store %z, %Z[%m, %n] : tensor<16x64xf32, #mn>, tensor<?x64xf32>, (tensor<16xindex, #m>, tensor<64xindex, #n>)
   }
 }
 )mlir";
@@ -161,29 +167,33 @@ tile.program @distances sizes(%M) ins(%shift: i64) outs(%Y: f32[M, 64]) {
   return compile(source.c_str());
 }
 
-// Positions that loops and lanes step through are converted once before the
-// loops, where their steps are small, and rounded once, whatever is added.
-TEST(NativeRounding, SteppedIntegers) {
+// What loops and lanes step through is converted and compared once before the
+// loops, where the steps are small; and is rounded once, whatever is added.
+TEST(NativeIntegers, SteppedByLoopsAndLanes) {
   constexpr int64_t kOne = 1;
   struct {
     int row, column, times;
-  } cases[] = {{-1, 1, 1}, {1, -1, 1}, {1000, 3, 7}, {-777, 999, 999}};
+  } cases[] = {
+      {-1, 1, 1}, {1, -1, 1}, {1000, 3, 7}, {-3, -999, 50}, {-777, 999, 999}};
   for (auto [row, column, times] : cases) {
     auto program = distances(row, column, times);
     ASSERT_TRUE(program);
     HostTensor start = HostTensor::allocate(ElementType::I64, {});
     HostTensor y = HostTensor::allocate(ElementType::F32, {48, 64});
+    HostTensor z = HostTensor::allocate(ElementType::F32, {48, 64});
     for (int64_t shift :
          {kOne - 1, kOne - 21, (kOne << 20) - 30, 9 - (kOne << 20),
-          (kOne << 24) - 30, (kOne << 24) + 1, -(kOne << 25) - 3,
+          -(kOne << 21), (kOne << 24) - 30, (kOne << 24) + 1, -(kOne << 25) - 3,
           (kOne << 31) + 127, (kOne << 40) + 77777, 1234567 - (kOne << 43)}) {
       start.writeInt(0, shift);
-      llvm::cantFail(program->run({{start, y}, {}}));
+      llvm::cantFail(program->run({{start, y, z}, {}}));
       for (int64_t m = 0; m < 48; ++m)
         for (int64_t n = 0; n < 64; ++n) {
-          int64_t position = shift + row * m + column * times * n;
-          ASSERT_EQ(static_cast<float *>(y.data)[m * 64 + n], float(position))
-              << position << " at " << m << ", " << n;
+          int64_t r = shift + row * m, c = column * times * n;
+          ASSERT_EQ(static_cast<float *>(y.data)[m * 64 + n], float(r + c))
+              << r << " + " << c;
+          ASSERT_EQ(static_cast<float *>(z.data)[m * 64 + n], c < r)
+              << c << " < " << r;
         }
     }
   }
