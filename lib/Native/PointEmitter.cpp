@@ -321,8 +321,15 @@ Lanes PointEmitter::emitOp(Operation *op) {
   }
   if (isa<arith::SIToFPOp>(op) && type.isF32() && !operands[0].isVector() &&
       !allUniform &&
-      std::abs(operands[0].coefficient) * lanes * parts < (1 << 22))
-    return emitToFloat(op->getOperand(0), operands[0]);
+      std::abs(operands[0].coefficient) * lanes * parts < (1 << 22)) {
+    Lanes result = emitToFloat(op->getOperand(0), operands[0]);
+    if (type != element)
+      for (Value &lane : result.parts) {
+        lane = arith::TruncFOp::create(b, loc, vectorOf(element), lane);
+        lane = arith::ExtFOp::create(b, loc, vectorOf(type), lane);
+      }
+    return result;
+  }
 
   auto emit = [&](auto operandAt, bool isScalar) -> Value {
     SmallVector<Value> values;
