@@ -69,8 +69,8 @@ static void fenceStoredChoices(Module &module) {
       auto *store = dyn_cast<StoreInst>(&instruction);
       auto *choice =
           store ? dyn_cast<SelectInst>(store->getValueOperand()) : nullptr;
-      if (!choice || !choice->getType()->isFPOrFPVectorTy() ||
-          !choice->getType()->isVectorTy())
+      if (!choice || !choice->getType()->isVectorTy() ||
+          !choice->getType()->getScalarType()->isFloatTy())
         continue;
       IRBuilder<> builder(store);
       store->setOperand(
