@@ -17,14 +17,10 @@ using namespace mlir;
 
 namespace attentile::native {
 
-static bool isWideInteger(Type type) {
-  return type.isIndex() || type.isInteger(64);
-}
-
 /// Sums, differences and multiples of 64-bit integers that stay affine.
 std::optional<Lanes> PointEmitter::emitAffine(Operation *op) {
   Value result = op->getResult(0);
-  if (!isWideInteger(tile::getElementType(result.getType())) ||
+  if (!isWideInteger(result.getType()) ||
       !isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::IndexCastOp>(op))
     return std::nullopt;
   SmallVector<Lanes> operands;
@@ -78,9 +74,11 @@ Value PointEmitter::stepsOf(Value to, Value from, int64_t coefficient) {
       step += sign * *along;
       size = cast<RankedTensorType>(value.getType()).getDimSize(*axis);
     }
+    if (step == 0)
+      continue;
     reach += std::abs(step) * size;
-    if (Value part = k.mul(level.position, k.index(step)); step != 0)
-      steps = steps ? k.add(steps, part) : part;
+    Value part = k.mul(level.position, k.index(step));
+    steps = steps ? k.add(steps, part) : part;
   }
   return steps && reach < 1 << 22
              ? arith::IndexCastOp::create(b, loc, b.getI32Type(), steps)

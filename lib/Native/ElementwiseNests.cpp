@@ -125,8 +125,7 @@ private:
                              CmpIPredicate::sgt, CmpIPredicate::sge},
                             compare.getPredicate()))
       return false;
-    Type type = tile::getElementType(compare.getLhs().getType());
-    return (type.isIndex() || type.isInteger(64)) &&
+    return isWideInteger(compare.getLhs().getType()) &&
            llvm::all_of(nest.loops, [&](AxisLoop loop) {
              return k.plan.getCoefficient(compare.getLhs(), loop.axis) &&
                     k.plan.getCoefficient(compare.getRhs(), loop.axis);

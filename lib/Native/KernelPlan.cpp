@@ -20,7 +20,7 @@ namespace attentile::native {
 /// instructions, about) and is used twice.
 static constexpr int64_t kExpensive = 10;
 
-static bool isWideInteger(Type type) {
+bool isWideInteger(Type type) {
   Type element = tile::getElementType(type);
   return element.isIndex() || element.isInteger(64);
 }

@@ -35,6 +35,9 @@ namespace attentile::native {
 
 using Axis = mlir::StringAttr;
 
+/// Whether a value or a tile's elements are positions, integers of 64 bits.
+bool isWideInteger(mlir::Type type);
+
 /// One loop of a nest: an axis and its size in the tile.
 struct AxisLoop {
   Axis axis;

@@ -153,6 +153,10 @@ void KernelEmitter::copyIn(tile::LoadOp load) {
   int id = plan.getBuffer(load.getResult());
   Value memory = buffer(id);
   Transfer transfer(*this, from, load.getIndices(), id);
+  auto keep = [&](Coordinates &at, Value line) {
+    vector::StoreOp::create(b, loc, toScratch(b, loc, line, from.element),
+                            memory, indicesOf(id, at));
+  };
   transfer.run(
       [&](Coordinates &at) {
         SmallVector<Value> rows;
@@ -170,10 +174,8 @@ void KernelEmitter::copyIn(tile::LoadOp load) {
         });
       },
       [&](Coordinates &at, Value pointer, Type type) {
-        Value line =
-            LLVM::LoadOp::create(b, loc, type, pointer, transfer.alignment());
-        vector::StoreOp::create(b, loc, toScratch(b, loc, line, from.element),
-                                memory, indicesOf(id, at));
+        keep(at,
+             LLVM::LoadOp::create(b, loc, type, pointer, transfer.alignment()));
       },
       [&](Coordinates &at) {
         Value value = loadElement(from, transfer.indicesAt(at));
@@ -185,15 +187,11 @@ void KernelEmitter::copyIn(tile::LoadOp load) {
             b, loc,
             DenseElementsAttr::get(cast<VectorType>(type).clone(b.getI1Type()),
                                    true));
-        Value line = LLVM::masked_gather::create(
-            b, loc, type, pointers, all, ValueRange{}, transfer.alignment());
-        vector::StoreOp::create(b, loc, toScratch(b, loc, line, from.element),
-                                memory, indicesOf(id, at));
+        keep(at,
+             LLVM::masked_gather::create(b, loc, type, pointers, all,
+                                         ValueRange{}, transfer.alignment()));
       },
-      [&](Coordinates &at, Value line) {
-        vector::StoreOp::create(b, loc, toScratch(b, loc, line, from.element),
-                                memory, indicesOf(id, at));
-      });
+      keep);
 }
 
 /// Where the elements of a view are: in place if all of the tile is inside the

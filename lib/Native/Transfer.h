@@ -238,15 +238,7 @@ public:
               {vector}, at, [&] { gatherLine(at, wide, element, gather); },
               wide);
         };
-        return sameLine(
-            at,
-            [&](ValueRange indices) {
-              Value element = k.loadElement(tensor, indices);
-              Value line = vector::BroadcastOp::create(
-                  b, loc, VectorType::get({lanes}, element.getType()), element);
-              forEach({vector}, at, [&] { same(at, line); }, lanes);
-            },
-            uneven);
+        return sameLine(at, lanes, same, uneven);
       }
       if (!isAffine({vector}))
         return slow();
@@ -266,15 +258,16 @@ public:
     });
   }
 
-  /// `yes` where all of a line at `at` is one element, as beyond the ends of a
-  /// table of distances, else `no`. Asked where the indices go one way along
-  /// the line: then its ends tell.
-  void sameLine(Coordinates at, function_ref<void(ValueRange indices)> yes,
-                function_ref<void()> no) {
+  /// `same` where all of the line at `at` is one element, as beyond the ends of
+  /// a table of distances, else `uneven`. Asked where the indices go one way
+  /// along the line: then its ends tell.
+  void sameLine(Coordinates at, unsigned lanes,
+                function_ref<void(Coordinates &, Value line)> same,
+                function_ref<void()> uneven) {
     Axis vector = buffer.order.back();
     for (Value index : indices)
       if (!k.plan.isMonotone(index, vector))
-        return no();
+        return uneven();
     at[vector] = k.index(0);
     SmallVector<Value> first = indicesAt(at);
     at[vector] = k.index(sizeOf(vector) - 1);
@@ -282,7 +275,15 @@ public:
     for (auto [index, last] : llvm::zip_equal(first, indicesAt(at)))
       conditions.push_back(
           arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, index, last));
-    branch(all(conditions), [&] { yes(first); }, no);
+    branch(
+        all(conditions),
+        [&] {
+          Value element = k.loadElement(tensor, first);
+          Value line = vector::BroadcastOp::create(
+              b, loc, VectorType::get({lanes}, element.getType()), element);
+          forEach({vector}, at, [&] { same(at, line); }, lanes);
+        },
+        uneven);
   }
 
   /// The `lanes` elements from `at` on, whose indices advance unevenly: at once
