@@ -298,8 +298,8 @@ def TileOrderPrograms : Pass<"tile-order-programs"> {
     program along it adds to what their loops read: warp-to-nvvm then numbers
     the programs in sections of as many other coordinates as have that in the L2
     cache together, the longest of a section first. Programs that share a list of
-    blocks (tile-list-blocks), as heads do, are one section: they run side by
-    side, so that no head's long lists are left for the end.
+    blocks (tile-list-blocks), as heads do, run side by side, so that no head's
+    long lists are left for the end; many of them in sections of 32.
 
     Where the loop's start rises too, as of a window, a program that follows
     the next lower rows finds its first keys in the cache: the long programs,
@@ -333,8 +333,8 @@ def TileSortLists : Pass<"tile-sort-lists"> {
     of neighbours name much the same blocks: they go by the highest bit of their
     length, and from the last row on. Entries begin at one place, so that a
     program asks for the first one with all else. Programs that share a list, as
-    heads do, are one section (`tile.common_bytes`): they run side by side, so
-    that no head's long lists are left for the end.
+    heads do, run side by side (`tile.common_bytes`), so that no head's long lists
+    are left for the end; many of them in sections of 32.
 
     ```mlir
     // before                                      // after

@@ -30,13 +30,25 @@ tile.program @window sizes(%B, %H, %M) ins(%X: f32[B, H, M]) outs(%Y: f32[B, H, 
   }
 }
 
-// Programs that share no more than a list of blocks, one byte, run side by side without sections.
+// Of programs that share no more than a list of blocks, one byte, sections of 32 of the other coordinates run side by
+// side, where there are at least four and all are whole: the same division either way.
 // CHECK-LABEL: llvm.func @lists_0
 // CHECK: %[[NUMBER:.*]] = nvvm.read.ptx.sreg.ctaid.x
 // CHECK: %[[PAIRS:.*]] = llvm.mul
-// CHECK-NEXT: %[[LAST:.*]] = llvm.udiv %[[NUMBER]], %{{.*}}
-// CHECK-NOT: llvm.intr.umax
-// CHECK: %[[OTHERS:.*]] = llvm.sub %[[NUMBER]],
+// CHECK: %[[SOME:.*]] = llvm.icmp "uge" %[[PAIRS]], %{{.*}}
+// CHECK: %[[OVER:.*]] = llvm.and %[[PAIRS]],
+// CHECK: %[[WHOLE:.*]] = llvm.icmp "eq" %[[OVER]],
+// CHECK: %[[SECTIONS:.*]] = llvm.and %[[SOME]], %[[WHOLE]]
+// CHECK: %[[PROGRAMS:.*]] = llvm.mul
+// CHECK: %[[BY:.*]] = llvm.select %[[SECTIONS]], %[[PROGRAMS]], %[[PAIRS]]
+// CHECK: %[[QUOTIENT:.*]] = llvm.udiv %[[NUMBER]], %[[BY]]
+// CHECK: %[[REST:.*]] = llvm.sub %[[NUMBER]],
+// CHECK: %[[LAST:.*]] = llvm.udiv %[[REST]],
+// CHECK: llvm.select %[[SECTIONS]], %[[LAST]], %[[QUOTIENT]]
+// CHECK: %[[FIRST:.*]] = llvm.mul %[[QUOTIENT]],
+// CHECK: %[[IN:.*]] = llvm.and %[[REST]],
+// CHECK: %[[PAIR:.*]] = llvm.add %[[FIRST]], %[[IN]]
+// CHECK: %[[OTHERS:.*]] = llvm.select %[[SECTIONS]], %[[PAIR]], %[[REST]]
 // CHECK: llvm.urem %[[OTHERS]],
 tile.program @lists sizes(%B, %H, %M) ins(%X: f32[B, H, M]) outs(%Y: f32[B, H, M]) {
   warp.kernel @lists_0 grid(%b < %B, %h < %H, %i < %M) warps(1) attributes {tile.common_bytes = 1 : i64} {
