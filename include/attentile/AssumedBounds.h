@@ -11,6 +11,11 @@
 
 namespace attentile {
 
+/// No position along an axis is above this one: the launch refuses sizes that
+/// come near (lib/Runtime/Arguments.cpp), so that positions some tiles behind
+/// the last one fit 32 bits.
+constexpr int64_t kLargestPosition = INT32_MAX - (1 << 15);
+
 /// The least and the largest integer that attn.assume leaves of a scalar or
 /// size, an argument of a formula or a program; nothing where none says so. The
 /// launch checks it.

@@ -16,6 +16,7 @@
 #include "BlockLists.h"
 #include "ExtentValues.h"
 #include "ListWriter.h"
+#include "attentile/AssumedBounds.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -213,7 +214,7 @@ Value BlockList::getStart(IndexBuilder &index, Value entry) {
   // Below the least extent that no size has: so that it is known to fit 32
   // bits.
   Value block =
-      index.clamp(readEntry(index, entry), 0, (INT32_MAX - (1 << 15)) / size);
+      index.clamp(readEntry(index, entry), 0, kLargestPosition / size);
   return arith::MulIOp::create(index.getBuilder(), index.getLoc(), block,
                                index.constant(size));
 }

@@ -15,6 +15,7 @@
 
 #include "IndexRuns.h"
 #include "WarpEmitter.h"
+#include "attentile/AssumedBounds.h"
 #include "attentile/Mapping/Passes.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
@@ -127,8 +128,7 @@ static Value descend(OpBuilder &before, scf::ForOp loop) {
       before, loc, arith::DivUIOp::create(before, loc, behind, step), step);
   // Where the loop runs at all this is a position of the axis, which
   // warp-narrow-indices cannot tell from the bounds' formulas.
-  Value most =
-      arith::ConstantIndexOp::create(before, loc, INT32_MAX - (1 << 15));
+  Value most = arith::ConstantIndexOp::create(before, loc, kLargestPosition);
   Value last = arith::AddIOp::create(before, loc, from, whole);
   last = arith::MinSIOp::create(
       before, loc, arith::MaxSIOp::create(before, loc, last, zero), most);

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelLowering.h"
+#include "attentile/AssumedBounds.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 
@@ -65,7 +66,7 @@ static bool isPosition(Value index) {
     return below && matchPattern(below.getRhs(), m_ConstantInt(&least)) &&
            least.isZero() && size.isStrictlyPositive() &&
            most.isStrictlyPositive() &&
-           most.getSExtValue() <= (INT32_MAX - (1 << 15)) / size.getSExtValue();
+           most.getSExtValue() <= kLargestPosition / size.getSExtValue();
   }
   // Where it descends: the last one less what the index has come.
   SmallVector<Value, 2> outside;

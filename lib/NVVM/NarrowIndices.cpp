@@ -19,6 +19,7 @@
 #include "IndexRanges.h"
 #include "RowPositions.h"
 #include "Warp/Warp.h"
+#include "attentile/AssumedBounds.h"
 #include "attentile/NVVM/Passes.h"
 #include "mlir/Analysis/DataFlow/ConstantPropagationAnalysis.h"
 #include "mlir/Analysis/DataFlow/DeadCodeAnalysis.h"
@@ -392,7 +393,7 @@ void boundLoop(scf::ForOp loop) {
   OpBuilder builder(loop);
   Location loc = loop.getLoc();
   Value most =
-      arith::ConstantIndexOp::create(builder, loc, INT32_MAX - (1 << 15));
+      arith::ConstantIndexOp::create(builder, loc, kLargestPosition);
   Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
   for (OpOperand *bound :
        {&loop.getLowerBoundMutable(), &loop.getUpperBoundMutable()})
