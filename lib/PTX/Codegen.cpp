@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "HideNegations.h"
 #include "SinkComparisons.h"
 #include "SplitLatches.h"
 #include "attentile/PTX.h"
@@ -109,6 +110,7 @@ static Error optimize(Module &module, TargetMachine &machine) {
     return error;
   passes.addPass(createModuleToFunctionPassAdaptor(SinkComparisons()));
   passes.addPass(createModuleToFunctionPassAdaptor(SplitLatches()));
+  passes.addPass(createModuleToFunctionPassAdaptor(HideNegations()));
   passes.run(module, modules);
   return Error::success();
 }

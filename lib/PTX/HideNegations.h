@@ -1,0 +1,33 @@
+//===- HideNegations.h - a negation that ptxas must not lose ----*- C++ -*-===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// For sm_90 and later ptxas 13.0 makes one instruction of two minima or two
+// maxima, and loses the sign of the inner one's second operand:
+//
+//     neg.s32 t, b;  max.s32 u, a, t;  max.s32 v, u, c
+//     VIMNMX3 v, a, b, c, !PT                          // not -b
+//
+// So a negation that a minimum or maximum takes is written as ~b + 1, behind
+// what LLVM folds (1 is added by the instruction that compares). For all
+// targets, as a driver may compile their PTX for later ones.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ATTENTILE_LIB_PTX_HIDENEGATIONS_H
+#define ATTENTILE_LIB_PTX_HIDENEGATIONS_H
+
+#include "llvm/IR/PassManager.h"
+
+namespace attentile {
+
+struct HideNegations : llvm::PassInfoMixin<HideNegations> {
+  llvm::PreservedAnalyses run(llvm::Function &function,
+                              llvm::FunctionAnalysisManager &analyses);
+};
+
+} // namespace attentile
+
+#endif
