@@ -221,9 +221,9 @@ static Split splitInSections(const Emitter &e, Value number, Value last,
   return {split.last, e.add(first, split.others)};
 }
 
-/// Programs that share no more than a list, in sections where all are whole and
-/// there are some. Sections or not, one division: it stands before a program's
-/// first access of memory.
+/// Programs that share no more than a list, in sections where there are four or
+/// more and all are whole. With sections or without, one division, as it stands
+/// before a program's first access of memory.
 static Split splitListed(const Emitter &e, Value number, Value last,
                          Value others) {
   auto is = [&](arith::CmpIPredicate predicate, Value x, int64_t y) -> Value {

@@ -11,9 +11,9 @@
 //     neg.s32 t, b;  max.s32 u, a, t;  max.s32 v, u, c
 //     VIMNMX3 v, a, b, c, !PT                          // not -b
 //
-// So a negation that a minimum or maximum takes is written as ~b + 1, behind
-// what LLVM folds (1 is added by the instruction that compares). For all
-// targets, as a driver may compile their PTX for later ones.
+// So a negation that a minimum or maximum takes is written as ~b + 1, in
+// assembly, which LLVM does not fold back; ptxas adds the 1 where it compares.
+// For all targets, as a driver may compile their PTX for later ones.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ATTENTILE_LIB_PTX_HIDENEGATIONS_H
