@@ -180,7 +180,7 @@ static void sinkValues(warp::KernelOp kernel, OpBuilder &builder,
 static constexpr int64_t kSectionKB = 32 * 1024;
 
 /// A section of what shares no more than lists, as pairs of batch and head:
-/// documents of 256 pairs are 2 % faster in sections, a neighbourhood 5 % (4096
+/// documents of 256 pairs are 2 % faster in sections, a neighbourhood 7 % (4096
 /// keys, an H200). A power of two, for one division.
 static constexpr int64_t kListedTogether = 32;
 

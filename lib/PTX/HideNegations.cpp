@@ -16,29 +16,32 @@ using namespace llvm;
 
 namespace attentile {
 
+/// A minimum or maximum, or what may become one.
+static bool isChoice(User *user) {
+  return isa<MinMaxIntrinsic, SelectInst>(user);
+}
+
 PreservedAnalyses HideNegations::run(Function &function,
                                      FunctionAnalysisManager &) {
-  SmallVector<Instruction *> negations;
-  for (Instruction &inst : instructions(function))
-    // A select may become a minimum, too.
-    if (match(&inst, PatternMatch::m_Neg(PatternMatch::m_Value())) &&
-        inst.getType()->isIntegerTy(32) &&
-        any_of(inst.users(), IsaPred<MinMaxIntrinsic, SelectInst>))
-      negations.push_back(&inst);
-  for (Instruction *negation : negations) {
-    IRBuilder<> builder(negation);
-    Type *i32 = builder.getInt32Ty();
+  bool any = false;
+  for (Instruction &inst : instructions(function)) {
+    Value *negated;
+    if (!inst.getType()->isIntegerTy(32) ||
+        !match(&inst, PatternMatch::m_Neg(PatternMatch::m_Value(negated))) ||
+        none_of(inst.users(), isChoice))
+      continue;
+    IRBuilder<> builder(&inst);
+    Type *i32 = inst.getType();
     Value *made = builder.CreateCall(
         InlineAsm::get(FunctionType::get(i32, {i32}, /*isVarArg=*/false),
                        "not.b32 $0, $1;\n\tadd.s32 $0, $0, 1;", "=r,r",
                        /*hasSideEffects=*/false),
-        {negation->getOperand(1)});
-    negation->replaceUsesWithIf(made, [](Use &use) {
-      return isa<MinMaxIntrinsic, SelectInst>(use.getUser());
-    });
+        {negated});
+    inst.replaceUsesWithIf(made,
+                           [](Use &use) { return isChoice(use.getUser()); });
+    any = true;
   }
-  return negations.empty() ? PreservedAnalyses::all()
-                           : PreservedAnalyses::none();
+  return any ? PreservedAnalyses::none() : PreservedAnalyses::all();
 }
 
 } // namespace attentile

@@ -35,6 +35,7 @@ tile.program @window sizes(%B, %H, %M) ins(%X: f32[B, H, M]) outs(%Y: f32[B, H, 
 // CHECK-LABEL: llvm.func @lists_0
 // CHECK: %[[NUMBER:.*]] = nvvm.read.ptx.sreg.ctaid.x
 // CHECK: %[[PAIRS:.*]] = llvm.mul
+// CHECK-NOT: llvm.intr.umax
 // CHECK: %[[SOME:.*]] = llvm.icmp "uge" %[[PAIRS]], %{{.*}}
 // CHECK: %[[OVER:.*]] = llvm.and %[[PAIRS]],
 // CHECK: %[[WHOLE:.*]] = llvm.icmp "eq" %[[OVER]],
@@ -49,6 +50,7 @@ tile.program @window sizes(%B, %H, %M) ins(%X: f32[B, H, M]) outs(%Y: f32[B, H, 
 // CHECK: %[[IN:.*]] = llvm.and %[[REST]],
 // CHECK: %[[PAIR:.*]] = llvm.add %[[FIRST]], %[[IN]]
 // CHECK: %[[OTHERS:.*]] = llvm.select %[[SECTIONS]], %[[PAIR]], %[[REST]]
+// CHECK-NOT: llvm.intr.umax
 // CHECK: llvm.urem %[[OTHERS]],
 tile.program @lists sizes(%B, %H, %M) ins(%X: f32[B, H, M]) outs(%Y: f32[B, H, M]) {
   warp.kernel @lists_0 grid(%b < %B, %h < %H, %i < %M) warps(1) attributes {tile.common_bytes = 1 : i64} {
