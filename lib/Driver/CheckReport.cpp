@@ -21,6 +21,20 @@ static std::string listLost(const PassCheck &check) {
   return names;
 }
 
+/// The outputs of which less than half could be compared, each with its share.
+static std::string listScarce(const PassCheck &check) {
+  std::string names;
+  llvm::raw_string_ostream os(names);
+  for (const PassCheck::OutputCount &output : check.outputs)
+    if (2 * output.excluded > output.elements)
+      os << (names.empty() ? "" : ", ")
+         << llvm::format("%.0f", 100.0 *
+                                     double(output.elements - output.excluded) /
+                                     double(output.elements))
+         << " % of " << output.name;
+  return names;
+}
+
 static void printFailure(llvm::raw_ostream &os, const PassCheck &check,
                          const PassCheck::Failure &failure,
                          const Source &source, const RunCheckOptions &options) {
@@ -58,17 +72,14 @@ void report(llvm::raw_ostream &os, const PassCheck &check, size_t planned,
     return;
   }
   os << llvm::format("%3lld runs  ", (long long)check.runs);
-  std::string lost = listLost(check);
+  std::string lost = listLost(check), scarce = listScarce(check);
   if (!lost.empty())
     os << (check.passed() ? "nothing to compare in " : "NOTHING TO COMPARE in ")
        << lost;
   else if (options.recorder)
     os << "prepared";
-  else if (2 * check.excluded > check.elements)
-    os << "ok in the "
-       << llvm::format("%.0f", 100.0 * double(check.elements - check.excluded) /
-                                   double(check.elements))
-       << " % that could be compared";
+  else if (!scarce.empty())
+    os << "ok in the " << scarce << " that could be compared";
   else
     os << "ok";
   if (!options.recorder) {

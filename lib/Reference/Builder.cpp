@@ -8,6 +8,7 @@
 #include "Builder.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringMap.h"
+#include <set>
 
 using namespace mlir;
 using namespace attentile::attn;
@@ -204,6 +205,29 @@ Offsets Builder::seenFrom(const Step &operand, ArrayRef<unsigned> along) {
   return offsets;
 }
 
+/// The reductions along axes `of` that the two choices of a selection of floats
+/// are computed from.
+std::vector<unsigned> Builder::statisticsOf(const Step &select,
+                                            const Axes &of) {
+  std::vector<unsigned> left(select.operands.begin() + 1,
+                             select.operands.end());
+  std::vector<unsigned> found;
+  std::set<unsigned> seen;
+  while (!left.empty()) {
+    unsigned number = left.back();
+    left.pop_back();
+    const Step &step = program.steps[number];
+    if (step.kind != Kind::Float || !step.bound.anyCommon(of) ||
+        !seen.insert(number).second)
+      continue;
+    if (isReduction(step.op))
+      found.push_back(number);
+    else
+      left.insert(left.end(), step.operands.begin(), step.operands.end());
+  }
+  return found;
+}
+
 unsigned Builder::push(Step step, const Axes &of) {
   step.axes = of;
   step.arrayAxes = arrayAxesOf(of);
@@ -216,10 +240,8 @@ unsigned Builder::push(Step step, const Axes &of) {
             " elements does not fit in the reference's memory";
   // Lists of offsets for an array that is refused would be as large.
   bool pointwiseOperands =
-      error.empty() &&
-      !llvm::is_contained({Op::Reduce, Op::Product, Op::Softmax, Op::LogSumExp,
-                           Op::Loop, Op::LoopResult},
-                          step.op);
+      error.empty() && !isReduction(step.op) &&
+      !llvm::is_contained({Op::Loop, Op::LoopResult}, step.op);
   for (unsigned operand : step.operands) {
     step.tainted |= program.steps[operand].tainted;
     step.bound |= program.steps[operand].bound;
@@ -232,9 +254,6 @@ unsigned Builder::push(Step step, const Axes &of) {
     });
   if (step.op == Op::Product)
     step.rescales = parent;
-  if (step.op == Op::Select)
-    for (unsigned choice : ArrayRef(step.operands).drop_front())
-      step.ofStatistics |= program.steps[choice].bound.anyCommon(of);
   program.steps.push_back(std::move(step));
   return program.steps.size() - 1;
 }
@@ -327,6 +346,11 @@ unsigned Builder::add(Value root) {
       step.kind = kindOf(value.getType());
       for (Value operand : op->getOperands())
         step.operands.push_back(steps.lookup(operand));
+      if (step.op == Op::Select && step.kind == Kind::Float) {
+        std::vector<unsigned> statistics = statisticsOf(step, axes.of(value));
+        step.statistics = statistics.size();
+        llvm::append_range(step.operands, statistics);
+      }
       if (auto compare = dyn_cast<arith::CmpFOp>(op))
         step.whole = relationsOf(compare.getPredicate());
       if (auto compare = dyn_cast<arith::CmpIOp>(op))

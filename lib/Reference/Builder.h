@@ -53,6 +53,7 @@ private:
   void addOutside(mlir::Value value, LoopBody &body);
   unsigned tileAxis() const { return axes.numberOf(loop.getAxis()); }
   std::vector<unsigned> boundInOrder(const attn::Axes &bound);
+  std::vector<unsigned> statisticsOf(const Step &select, const attn::Axes &of);
   unsigned push(Step step, const attn::Axes &of);
   unsigned addArgument(mlir::BlockArgument argument);
   void addConstant(mlir::arith::ConstantOp constant);

@@ -340,10 +340,19 @@ void Evaluator::select(const Step &step, Array &to) {
               &no = operand(step, 2);
   bool floats = step.kind == Kind::Float;
   // A row's statistic that is NaN, as a score in it is, may be applied to the
-  // sum over what is kept of the row: 0 * NaN where nothing is.
-  bool mayTaint = floats && step.ofStatistics;
-  bool exact =
-      !mayTaint && condition.e.empty() && yes.e.empty() && no.e.empty();
+  // sum over what is kept of the row: 0 * NaN where nothing is. So may one that
+  // is 0 or infinite; but the 0 of a probability is its element's own.
+  auto isTainted = [&](int64_t i) {
+    for (unsigned k = 3; k < 3 + step.statistics; ++k) {
+      double v = operand(step, k).num(step.from[k][i]).v;
+      bool isOfRow = program.steps[step.operands[k]].op != Op::Softmax;
+      if (!std::isfinite(v) || (isOfRow && v == 0))
+        return true;
+    }
+    return false;
+  };
+  bool exact = step.statistics == 0 && condition.e.empty() && yes.e.empty() &&
+               no.e.empty();
   bool rounded = !yes.w.empty() || !no.w.empty();
   (floats ? to.v.resize(step.count) : to.i.resize(step.count));
   to.e.resize(exact ? 0 : step.count);
@@ -356,7 +365,7 @@ void Evaluator::select(const Step &step, Array &to) {
     if (floats) {
       Num result =
           reference::select(taken.e > 0, chosen.num(at), other.num(otherAt));
-      if (mayTaint && std::isnan(other.num(otherAt).v))
+      if (std::isnan(other.num(otherAt).v) && isTainted(i))
         result.e = kInf;
       to.v[i] = result.v;
       if (!exact)

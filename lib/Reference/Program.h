@@ -104,6 +104,11 @@ enum class Op : uint8_t {
   Write
 };
 
+/// Over axes, not element by element.
+inline bool isReduction(Op op) {
+  return op >= Op::Reduce && op <= Op::LogSumExp;
+}
+
 enum class Kind : uint8_t { Float, Int, Bool };
 
 /// Where the elements of an operand are, seen from another array: one number
@@ -146,8 +151,10 @@ struct Step {
   int64_t count = 1;               // elements of the array
   bool tainted = false;            // may come from an inf or NaN in memory
   attn::Axes bound;                // by the reductions that it depends on
-  bool ofStatistics = false;       // Select: of reductions along its own axes
-  bool isDecided = false;          // CompareF: counts as certain
+  // Select: how many operands behind its three are reductions along its own
+  // axes that its choices are made of.
+  unsigned statistics = 0;
+  bool isDecided = false; // CompareF: counts as certain
   // MulF, DivF, Pow: whether an operand has a sum in it whose terms a kernel
   // may multiply apart.
   bool splitsFirst = false, splitsSecond = false;

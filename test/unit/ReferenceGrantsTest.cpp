@@ -49,6 +49,32 @@ attn.kernel @k sizes(%M, %N) indices(%m < M, %n < N)
   }
 }
 
+/// The other choice's own NaN is none of the row's: an entropy, whose masked
+/// probabilities are 0, is compared, unless a score in its row is NaN.
+TEST(Reference, NaNOfAChoiceThatIsNotTaken) {
+  ParsedKernel kernel(R"mlir(
+attn.kernel @k sizes(%M, %N) indices(%m < M, %n < N)
+    ins(%X: f32[M, N]) outs(%A: f32[M]) {
+  %x = attn.read %X[%m, %n] : tensor<?x?xf32>
+  %p = attn.softmax %x over (%n) : f32
+  %zero = arith.constant 0.0 : f32
+  %seen = arith.cmpf ogt, %p, %zero : f32
+  %log = math.log %p : f32
+  %product = arith.mulf %p, %log : f32
+  %term = arith.select %seen, %product, %zero : f32
+  %a = attn.reduce sum %term over (%n) : f32
+  attn.write %a to %A[%m] : f32, tensor<?xf32>
+})mlir");
+  HostTensor x = randomTensor(ElementType::F32, {2, 4}, 1);
+  x.set({0, 1}, -INFINITY);
+  x.set({1, 2}, NAN);
+  ReferenceResult result = kernel.evaluate({x});
+  const ReferenceOutput &a = result.outputs[0];
+  EXPECT_FALSE(a.isExcluded(0));
+  EXPECT_LT(a.values[0], 0);
+  EXPECT_TRUE(a.isExcluded(1));
+}
+
 /// Which side of a threshold a value lies that is closer to it than its own
 /// error, that of a factor rounded to bf16, is no rounding: a kernel that takes
 /// the other counts with that in the norm, where its element's bound has it.
