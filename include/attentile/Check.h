@@ -81,6 +81,8 @@ struct RunCheckOptions {
   std::string file;
   /// The kernel and schedule to check; empty as in the front end's options.
   std::string kernel, schedule;
+  /// Flags that decide how code is made, each after a space, for that command.
+  std::string pipelineFlags;
   /// The sizes to try are those around the tiles of this target.
   std::string target = "cpu";
   /// Draws whatever is random.

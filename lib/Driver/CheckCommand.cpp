@@ -83,6 +83,7 @@ int checkCommand(const CheckCommandOptions &options) {
   check.kernel = options.kernel;
   check.schedule = options.schedule;
   check.target = *target;
+  check.pipelineFlags = options.pipelineFlags;
   check.seed = options.seed;
   check.eachPass = options.eachPass;
   check.coverage = options.coverage;

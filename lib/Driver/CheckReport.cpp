@@ -53,6 +53,7 @@ static void printFailure(llvm::raw_ostream &os, const PassCheck &check,
         },
         ",");
   }
+  os << options.pipelineFlags;
   if (!check.pass.empty())
     os << " --after " << check.pass;
   os << " --only " << failure.configuration << '\n';

@@ -16,6 +16,23 @@ cl::OptionCategory category("Options");
 cl::OptionCategory
     levels("See every step (MLIR's own; --help-hidden has more)");
 
+/// " --target=gpu --tile=m=64,n=32": those that decide how code is made.
+static std::string pipelineFlagsOf(const CommonFlags &flags) {
+  std::string text;
+  for (const cl::opt<std::string> *flag :
+       {&flags.target, &flags.normalize, &flags.programs, &flags.split})
+    if (flag->getNumOccurrences() > 0)
+      text += (" --" + flag->ArgStr + "=" + flag->getValue()).str();
+  auto addList = [&](StringRef name, llvm::ArrayRef<std::string> values) {
+    if (!values.empty())
+      text += (" --" + name + "=" + llvm::join(values, ",")).str();
+  };
+  addList("disable-pass", flags.disablePass);
+  addList("add-pass", flags.addPass);
+  addList("tile", flags.tile);
+  return text;
+}
+
 bool CommonFlags::finish(CommonOptions &options) const {
   options.source = source;
   options.bind.assign(bind.begin(), bind.end());
@@ -28,6 +45,7 @@ bool CommonFlags::finish(CommonOptions &options) const {
     return false;
   }
   options.target = target;
+  options.pipelineFlags = pipelineFlagsOf(*this);
   // Of "gpu" and "auto" the machine decides, when it is known.
   if (StringRef(target).starts_with("sm_")) {
     options.pipeline.target = target;

@@ -7,13 +7,13 @@
 
 #include "GpuCompiler.h"
 #include "Attn/Attn.h"
+#include "FirstError.h"
 #include "Remarks.h"
 #include "Tile/Tile.h"
 #include "attentile/EmitIR.h"
 #include "attentile/NVVM/Passes.h"
 #include "attentile/NVVM/Signature.h"
 #include "attentile/Seal.h"
-#include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -83,16 +83,9 @@ llvm::Expected<CompiledKernel> compileForGpu(const CheckedKernel &kernel,
   if (!target)
     return target.takeError();
   MLIRContext context(MLIRContext::Threading::DISABLED);
-  std::string problem;
-  ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() == DiagnosticSeverity::Error &&
-        problem.empty())
-      problem = diagnostic.str();
-    return success();
-  });
+  FirstError reported(&context);
   auto failed = [&] {
-    return llvm::createStringError(problem.empty() ? "the passes failed"
-                                                   : problem);
+    return reported.take(llvm::createStringError("the passes failed"));
   };
   OwningOpRef<ModuleOp> module = emit(context, kernel);
   PipelineOptions forGpu = options;

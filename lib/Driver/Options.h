@@ -38,6 +38,8 @@ struct CommonOptions {
   bool jsonDiagnostics = false;
   bool remarks = false; ///< print what the passes decided
   PipelineOptions pipeline;
+  /// The flags that `pipeline` and the target were made of, as they were given.
+  std::string pipelineFlags;
 };
 
 struct RunCommandOptions : CommonOptions {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "attentile/PipelineRunner.h"
+#include "FirstError.h"
 #include "attentile/EmitIR.h"
 #include "attentile/Loops/Passes.h"
 #include "attentile/Reference.h"
@@ -119,24 +120,28 @@ llvm::Expected<std::unique_ptr<RunnableKernel>>
 PipelineRunner::compile(const CheckedKernel &kernel, llvm::StringRef pass) {
   auto context =
       std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
+  FirstError reported(context.get());
+  auto failed = [&] {
+    return reported.take(llvm::createStringError("the passes failed"));
+  };
   OwningOpRef<ModuleOp> module = emit(*context, kernel);
   PassManager pm(context.get(), ModuleOp::getOperationName(),
                  PassManager::Nesting::Implicit);
   configure(pm);
   if (pass == "attn-lower-softmax") {
     pm.addPass(createAttnLowerSoftmax());
-    if (failed(pm.run(*module)))
-      return llvm::createStringError("the passes failed");
+    if (mlir::failed(pm.run(*module)))
+      return failed();
     return std::make_unique<EvaluatedKernel>(std::move(context),
                                              std::move(module), threads);
   }
   buildTilePipeline(pm, pass.empty() ? options : options.upTo(pass));
-  if (failed(pm.run(*module)))
-    return llvm::createStringError("the passes failed");
+  if (mlir::failed(pm.run(*module)))
+    return failed();
   llvm::Expected<std::shared_ptr<NativeProgram>> program =
       compileTiles(*module, pass);
   if (!program)
-    return program.takeError();
+    return reported.take(program.takeError());
   return std::make_unique<NativeKernel>(std::move(*program), threads);
 }
 

@@ -6,26 +6,17 @@
 //===----------------------------------------------------------------------===//
 
 #include "Remarks.h"
-#include "mlir/IR/Location.h"
 #include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Location.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/WithColor.h"
 
 using namespace mlir;
 
 namespace attentile {
 namespace {
-
-/// The first place in a file that a location names.
-FileLineColLoc findFile(Location location) {
-  FileLineColLoc found;
-  location->walk([&](Location part) {
-    found = dyn_cast<FileLineColLoc>(part);
-    return found ? WalkResult::interrupt() : WalkResult::advance();
-  });
-  return found;
-}
 
 thread_local bool areOff = false;
 
@@ -36,9 +27,7 @@ public:
   void streamOptimizationRemark(const remark::detail::Remark &remark) override {
     if (areOff)
       return;
-    if (FileLineColLoc place = findFile(remark.getLocation()))
-      os << place.getFilename().getValue() << ':' << place.getLine() << ':'
-         << place.getColumn() << ": ";
+    os << placeOf(remark.getLocation());
     llvm::WithColor::remark(os) << remark.getCategoryName() << ": ";
     if (remark.getRemarkType() == llvm::remarks::Type::Missed)
       os << "not done: ";
@@ -62,6 +51,18 @@ private:
 };
 
 } // namespace
+
+std::string placeOf(Location location) {
+  FileLineColLoc found;
+  location->walk([&](Location part) {
+    found = dyn_cast<FileLineColLoc>(part);
+    return found ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (!found)
+    return "";
+  return llvm::formatv("{0}:{1}:{2}: ", found.getFilename().getValue(),
+                       found.getLine(), found.getColumn());
+}
 
 RemarksOff::RemarksOff() { areOff = true; }
 RemarksOff::~RemarksOff() { areOff = false; }

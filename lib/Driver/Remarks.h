@@ -7,10 +7,15 @@
 #ifndef ATTENTILE_LIB_DRIVER_REMARKS_H
 #define ATTENTILE_LIB_DRIVER_REMARKS_H
 
+#include "mlir/IR/Location.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace attentile {
+
+/// "FILE:LINE:COLUMN: " of the first place in a file that a location names;
+/// empty if it names none.
+std::string placeOf(mlir::Location location);
 
 /// From now on every remark of a pass is a line on `os`:
 ///   02-causal.attn:14:17: remark: tile-skip-masked-blocks: loop over blocks
