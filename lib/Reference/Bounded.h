@@ -126,6 +126,8 @@ inline Num div(Num a, Num b) {
   // A divisor that overflows f32 but not float64: the quotient is 0 or v.
   if (std::isfinite(b.v) && std::fabs(b.v) > kMax && !isOut(a))
     return finish(v, std::fabs(v) + ea / kMax, false);
+  if (b.v == 0 && mayBeZero(a)) // 0 / 0, or an infinity of either sign
+    return {v, kInf};
   double room = std::fabs(b.v) - eb;
   if (eb > 0 && !(room > 0))
     return {v, kInf};

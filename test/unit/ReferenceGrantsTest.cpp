@@ -49,6 +49,29 @@ attn.kernel @k sizes(%M, %N) indices(%m < M, %n < N)
   }
 }
 
+/// A product that underflows f32 may be 0: divided by 0 it is NaN or infinite.
+TEST(Reference, UnderflowOverZero) {
+  ParsedKernel kernel(R"mlir(
+attn.kernel @k sizes(%M) indices(%m < M) ins(%X: f32[M]) outs(%A: f32[M]) {
+  %x = attn.read %X[%m] : tensor<?xf32>
+  %square = arith.mulf %x, %x : f32
+  %zero = arith.constant 0.0 : f32
+  %a = arith.divf %square, %zero : f32
+  attn.write %a to %A[%m] : f32, tensor<?xf32>
+})mlir");
+  HostTensor x = HostTensor::allocate(ElementType::F32, {3});
+  x.set({0}, 1e-30);
+  x.set({1}, 1);
+  x.set({2}, 0);
+  ReferenceResult result = kernel.evaluate({x});
+  const ReferenceOutput &a = result.outputs[0];
+  EXPECT_TRUE(a.isExcluded(0));
+  EXPECT_FALSE(a.isExcluded(1));
+  EXPECT_EQ(a.values[1], INFINITY);
+  EXPECT_FALSE(a.isExcluded(2));
+  EXPECT_TRUE(std::isnan(a.values[2]));
+}
+
 /// The other choice's own NaN is none of the row's: an entropy, whose masked
 /// probabilities are 0, is compared, unless a score in its row is NaN.
 TEST(Reference, NaNOfAChoiceThatIsNotTaken) {
