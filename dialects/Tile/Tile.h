@@ -75,9 +75,9 @@ mlir::RankedTensorType getTileType(mlir::Type element,
 /// made of the list's entry; null if none is.
 mlir::Value getBlockStart(mlir::scf::ForOp loop);
 
-/// Whether other loops stand in the loop's body: of several axes that a
-/// reduction is over one is visited in blocks, the others index by index around
-/// it.
+/// Whether other loops stand in the loop's body, but those over slices of a head
+/// size (`tile.slices`): of several axes that a reduction is over one is visited
+/// in blocks, the others index by index around it.
 bool isAround(mlir::scf::ForOp loop);
 
 /// Whether the loop visits an axis index by index, not in blocks.

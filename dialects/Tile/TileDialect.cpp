@@ -89,7 +89,7 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
   }
   if (name == "tile.descending" || name == "tile.alternating" ||
       name == "tile.programs" || name == "tile.from_list" ||
-      name == "tile.to_list")
+      name == "tile.to_list" || name == "tile.slices")
     return onLoop(isa<UnitAttr>(value), "a unit");
   if (name == "tile.shortcut")
     return verify(isa<scf::IfOp>(op), "scf.if", isa<UnitAttr>(value), "a unit");

@@ -36,7 +36,8 @@ def Tile_Dialect : Dialect {
     chosen for one of them at a time. The index of
     a loop with `tile.from_list` counts entries of a list in workspace, the
     numbers of the blocks that it computes; one with `tile.to_list` writes such a
-    list and computes none. A branch with `tile.shortcut` may always take its
+    list and computes none. One with `tile.slices` goes over slices of an axis that
+    stands whole in tiles around it. A branch with `tile.shortcut` may always take its
     second side: where its condition holds the first has the same values with less
     work. A kernel whose work is spread over the warps of a
     block carries `tile.warps`, and `tile.resources` where a target's limits chose

@@ -300,7 +300,9 @@ Value getBlockStart(scf::ForOp loop) {
 }
 
 bool isAround(scf::ForOp loop) {
-  return !loop.getBody()->getOps<scf::ForOp>().empty();
+  return llvm::any_of(
+      loop.getBody()->getOps<scf::ForOp>(),
+      [](scf::ForOp inner) { return !inner->hasAttr("tile.slices"); });
 }
 
 bool isIndexByIndex(scf::ForOp loop) {

@@ -43,6 +43,7 @@ static constexpr llvm::StringRef kOptimizing[] = {
     "tile-descend-blocks",
     "tile-sort-lists",
     "tile-order-programs",
+    "tile-slice-reductions",
     "loop-invariant-code-motion",
 };
 
@@ -53,6 +54,7 @@ static constexpr llvm::StringRef kOnlyForGpu[] = {
     "tile-peel-tails",         "tile-join-loops",   "tile-mark-hidden",
     "tile-vote-masks",         "tile-merge-bounds", "tile-guard-softmax",
     "tile-start-sums-at-bias", "tile-sort-lists",   "tile-order-programs",
+    "tile-slice-reductions",
 };
 
 /// On a GPU programs judge so many blocks each for a list: few, since each
@@ -212,6 +214,9 @@ static void buildLoopStage(OpPassManager &pm, const PipelineOptions &options) {
     if (options.isEnabled("tile-order-programs"))
       pm.addPass(createTileOrderPrograms());
   }
+  // After all that reads loops: those over slices are none of blocks.
+  if (options.isEnabled("tile-slice-reductions"))
+    pm.addPass(createTileSliceReductions());
   if (options.isEnabled("loop-invariant-code-motion"))
     pm.addPass(createLoopInvariantCodeMotionPass());
   pm.addPass(createTileVerify());

@@ -372,3 +372,43 @@ def TileSequencePrograms : Pass<"tile-sequence-programs"> {
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
+
+def TileSliceReductions : Pass<"tile-slice-reductions"> {
+  let summary = "a reduction of a large tile in slices of an axis";
+  let description = [{
+    Scores that are no matrix product are computed element by element: of 16
+    rows, 16 keys and a head size of 128 each of 32 lanes has 1,024, all written
+    out. Such a reduction becomes a loop over slices of its axis, of 64 elements a
+    lane or 256 where they are cheap, with what the tile is made of, from the loads
+    on. So the code of a kernel does not grow
+    with the head size, and what is loaded for a slice takes registers there
+    alone. What is cut must be element by element, a broadcast, a load along the
+    axis or its index; where a product gives it, the reduction stays. Products
+    themselves (tile.dot) are no reductions in this sense.
+
+    Before:
+
+    ```mlir
+    %q = tile.load %Q[%m, %d] : ... -> tensor<16x128xf32, #m_d>
+    %k = tile.load %K[%n, %d] : ... -> tensor<16x128xf32, #n_d>
+    ...
+    %t = math.tanh %a : tensor<16x16x128xf32, #m_n_d>              // of both, broadcast and added
+    %s = tile.reduce sum %t over ["d"] : tensor<16x16x128xf32, #m_n_d> -> tensor<16x16xf32, #m_n>
+    ```
+
+    After:
+
+    ```mlir
+    %s = scf.for %d0 = %c0 to %c128 step %c8 iter_args(%sum = %zero) -> (tensor<16x16xf32, #m_n>) {
+      %d = tile.index %d0 : tensor<8xindex, #d>
+      %q = tile.load %Q[%m, %d] : ... -> tensor<16x8xf32, #m_d>
+      %k = tile.load %K[%n, %d] : ... -> tensor<16x8xf32, #n_d>
+      ...
+      %part = tile.reduce sum %t over ["d"] : tensor<16x16x8xf32, #m_n_d> -> tensor<16x16xf32, #m_n>
+      %next = arith.addf %sum, %part : tensor<16x16xf32, #m_n>
+      scf.yield %next
+    } {tile.slices}
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}

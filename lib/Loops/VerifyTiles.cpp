@@ -32,7 +32,8 @@ struct TileVerify : impl::TileVerifyBase<TileVerify> {
         op->emitOpError("expected to be lowered to tiles");
         return WalkResult::interrupt();
       }
-      if (isa<scf::ForOp>(op) && !op->hasAttr("tile.axis")) {
+      if (isa<scf::ForOp>(op) && !op->hasAttr("tile.axis") &&
+          !op->hasAttr("tile.slices")) {
         op->emitOpError("expected 'tile.axis' on a loop over tiles");
         return WalkResult::interrupt();
       }
