@@ -301,8 +301,15 @@ private:
   //===--- SemaHeadSizes.cpp ----------------------------------------------===//
   /// With these known, head sizes in sums over their axes need not be.
   std::vector<std::string> sizesAroundSums;
+  /// The axis for which a size, by its number, is one of a head: it is reduced
+  /// inside another reduction, or an output's last that no score has.
+  struct HeadAxis {
+    llvm::StringRef name;
+    bool isReduced;
+  };
+  llvm::DenseMap<unsigned, HeadAxis> headAxes;
   void findHeadSizes();
-  void markHead(const SizeExpr &extent);
+  void markHead(const SizeExpr &extent, HeadAxis why);
 
   const SourceFile &file;
   const ast::File &tree;

@@ -169,13 +169,22 @@ void Sema::checkAllKnown() {
             .note("bind it: --bind " + type.name + "=" +
                   spelling(type.options.front()));
     }
-  for (const CheckedSize &size : kernel.sizes) {
+  for (auto [number, size] : llvm::enumerate(kernel.sizes)) {
     if (size.bound)
       continue;
     if (size.isHead) {
       // [L1.23]
       Diagnostic &e = error(size.range, "head size '" + size.name +
                                             "' must be known to compile");
+      HeadAxis axis = headAxes.lookup(number);
+      if (axis.isReduced)
+        e.note("'" + axis.name.str() +
+               "' is reduced inside another reduction: tiles have all of it");
+      else
+        e.note(
+            "'" + axis.name.str() +
+            "' is the last axis of an output and no score has it: tiles have "
+            "all of it");
       e.note("bind it: --bind " + size.name + "=64");
       if (!sizesAroundSums.empty())
         e.note("or bind " + llvm::join(sizesAroundSums, ", ") +

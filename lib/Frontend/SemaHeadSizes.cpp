@@ -26,12 +26,13 @@
 using namespace attentile;
 using namespace attentile::frontend;
 
-void Sema::markHead(const SizeExpr &extent) {
-  if (extent.kind == SizeExpr::Size)
+void Sema::markHead(const SizeExpr &extent, HeadAxis why) {
+  if (extent.kind == SizeExpr::Size) {
     kernel.sizes[extent.size].isHead = true;
-  else if (extent.kind != SizeExpr::Constant) {
-    markHead(*extent.lhs);
-    markHead(*extent.rhs);
+    headAxes.try_emplace(extent.size, why);
+  } else if (extent.kind != SizeExpr::Constant) {
+    markHead(*extent.lhs, why);
+    markHead(*extent.rhs, why);
   }
 }
 
@@ -169,7 +170,7 @@ void Sema::findHeadSizes() {
         notWhole |= llvm::has_single_bit(inBody) ? bound & ~inBody : bound;
     }
   }
-  AxisSet summed = inside & ~notWhole & (notLoop | inSums), whole = summed;
+  AxisSet summed = inside & ~notWhole & (notLoop | inSums), lastOfOutput = 0;
   if (summed & inSums & ~notLoop)
     for (auto [i, index] : llvm::enumerate(kernel.indices))
       if ((aroundSums & ~summed) >> i & 1)
@@ -199,11 +200,13 @@ void Sema::findHeadSizes() {
     AxisSet inScore = hasScores ? scores : hasMaxima ? maxima : left;
     for (unsigned id : llvm::reverse(statement.index))
       if (!(inScore >> id & 1)) {
-        whole |= AxisSet(1) << id;
+        lastOfOutput |= AxisSet(1) << id;
         break;
       }
   }
-  for (auto [i, index] : llvm::enumerate(kernel.indices))
-    if (whole >> i & 1)
-      markHead(*index.extent);
+  for (auto [i, index] : llvm::enumerate(kernel.indices)) {
+    bool isReduced = summed >> i & 1;
+    if (isReduced || lastOfOutput >> i & 1)
+      markHead(*index.extent, {index.name, isReduced});
+  }
 }
