@@ -100,6 +100,16 @@ SmallVector<scf::ForOp> getLoops(tile::KernelOp kernel) {
   return loops;
 }
 
+/// Whether a condition compares what an earlier loop leaves, as a row's sum
+/// with 0. That hides a row's all or nothing, and would have to be asked of
+/// each row.
+static bool isOfStatistic(Value atom) {
+  auto compare = atom.getDefiningOp<arith::CmpFOp>();
+  return compare && llvm::any_of(compare->getOperands(), [](Value operand) {
+           return stripBroadcast(operand).getDefiningOp<scf::ForOp>();
+         });
+}
+
 MaskedLoop::MaskedLoop(scf::ForOp loop) : loop(loop) {
   auto first = getIntegerConstant(loop.getLowerBound());
   auto step = getIntegerConstant(loop.getStep());
@@ -115,7 +125,8 @@ MaskedLoop::MaskedLoop(scf::ForOp loop) : loop(loop) {
   Formula hidden = inside.getHidden(loop);
   if (!hidden)
     return;
-  needed = formulas.getNot(hidden);
+  needed = formulas.getWithout(formulas.getNot(hidden), isOfStatistic,
+                               /*always=*/false);
   masks = inside.getMaskConditions(loop);
   for (MaskCondition mask : masks) {
     Formula condition = inside.getCondition(mask.value);

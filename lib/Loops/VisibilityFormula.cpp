@@ -164,7 +164,28 @@ Formula VisibilityAnalysis::getCondition(Value value) {
         return formulas.getNot(isTrueExactlyOnce());
     }
   }
-  return formulas.getAtom(value);
+  Formula atom = formulas.getAtom(value);
+  auto compare = dyn_cast_or_null<arith::CmpFOp>(op);
+  return compare ? getComparison(compare, atom) : atom;
+}
+
+/// A comparison of a float with a constant: `atom`, but for where it is known
+/// to be 0 or infinite.
+Formula VisibilityAnalysis::getComparison(arith::CmpFOp compare, Formula atom) {
+  std::optional<APFloat> constant = getFloatConstant(compare.getRhs());
+  if (!constant)
+    return atom;
+  FloatFacts facts = getFacts(compare.getLhs());
+  auto decide = [&](Formula where, const APFloat &lhs) {
+    atom = arith::applyCmpPredicate(compare.getPredicate(), lhs, *constant)
+               ? formulas.getOr(atom, where)
+               : formulas.getAnd(atom, formulas.getNot(where));
+  };
+  const llvm::fltSemantics &form = constant->getSemantics();
+  decide(facts.zero, APFloat::getZero(form));
+  decide(facts.minusInf, APFloat::getInf(form, /*Negative=*/true));
+  decide(facts.plusInf, APFloat::getInf(form));
+  return atom;
 }
 
 Formula VisibilityAnalysis::isInteger(Value value, const APInt &constant) {

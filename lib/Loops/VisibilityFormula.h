@@ -93,6 +93,7 @@ private:
   FloatFacts negate(const FloatFacts &facts);
   May summarize(const FloatFacts &facts);
   Formula getJ(const FloatFacts &facts);
+  Formula getComparison(mlir::arith::CmpFOp compare, Formula atom);
   Formula isInteger(mlir::Value value, const llvm::APInt &constant);
 
   Formula getHidden(mlir::Value next, mlir::BlockArgument carried,
