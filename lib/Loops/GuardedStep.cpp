@@ -154,6 +154,18 @@ LogicalResult GuardedStep::findTileSum(GuardedReference &reference) {
   return success();
 }
 
+/// Whether a value belongs to a sum over the scores' columns that is no matrix
+/// product and has other axes: its layout may change at barriers of all warps,
+/// so it stays out of branches that warps take for themselves, as products do.
+static bool isTermOfSum(Operation &op, Type scores, StringAttr column) {
+  return llvm::any_of(op.getResultTypes(), [&](Type type) {
+    return tile::getAxisPosition(type, column) &&
+           llvm::any_of(tile::getAxes(type), [&](StringAttr axis) {
+             return !tile::getAxisPosition(scores, axis);
+           });
+  });
+}
+
 /// Sorts the body's operations.
 LogicalResult GuardedStep::split() {
   llvm::DenseSet<Value> ofStep, ofProducts;
@@ -162,7 +174,8 @@ LogicalResult GuardedStep::split() {
     step.insert(reference.maximum.reduce);
     ofStep.insert(reference.maximum.reduce.getResult());
   }
-  ArrayAttr over = references[0].maximum.reduce.getOver();
+  tile::ReduceOp first = references[0].maximum.reduce;
+  ArrayAttr over = first.getOver();
   for (Operation &op : loop.getBody()->without_terminator()) {
     if (step.contains(&op))
       continue;
@@ -173,7 +186,9 @@ LogicalResult GuardedStep::split() {
     bool afterStep = uses(ofStep), afterProduct = uses(ofProducts);
     if (!afterStep && !afterProduct)
       continue;
-    bool isProduct = isa<tile::DotOp>(op);
+    bool isProduct =
+        isa<tile::DotOp>(op) || isTermOfSum(op, first.getOperand().getType(),
+                                            cast<StringAttr>(over[0]));
     (isProduct || afterProduct ? products : step).insert(&op);
     (isProduct || afterProduct ? ofProducts : ofStep)
         .insert_range(op.getResults());

@@ -8,15 +8,17 @@
 // Does: makes a reduction of a large tile of floats, along an axis that stands
 // whole in it, a loop over slices of that axis. Expects: loops as they are to
 // run. Leaves: the same elements, added in slices. Does not handle: what a
-// product or another reduction, a branch or a loop gives along that axis.
+// product or another reduction, a branch or a loop gives along that axis;
+// reductions in a branch.
 //
 //===----------------------------------------------------------------------===//
 //
 // Scores that are no matrix product, sum[d](w[d] * tanh(q[m, d] + k[n, d])),
 // are computed element by element: 16 rows, 16 keys and a head size of 128 are
 // 1,024 elements for each of 32 lanes, each written out, in more registers than
-// there are. In slices of 16 they are 128, and what is loaded for a slice is
-// needed there alone.
+// there are. In slices of 8 they are 64, and what is loaded for a slice is
+// needed there alone. Cheap terms, |q - k|, are summed at once up to 512, as
+// slices wait for their loads.
 //
 // What the reduced tile is made of is computed again for a slice, from the
 // loads on. So all of it must be cut along the axis: each operation that has it
@@ -111,8 +113,11 @@ bool isCostly(Operation *op, int64_t elements) {
 std::optional<Cut> findCut(tile::ReduceOp reduce, int64_t lanes) {
   auto type = cast<RankedTensorType>(reduce.getOperand().getType());
   int64_t elements = type.getNumElements();
+  // What is loaded for a slice passes through shared memory, at barriers that
+  // all warps reach: not in a branch.
   if (!isa<FloatType>(type.getElementType()) ||
-      elements <= lanes * kCostlyElements)
+      elements <= lanes * kCostlyElements ||
+      reduce->getParentOfType<scf::IfOp>())
     return std::nullopt;
   Cut cut{reduce, {}, 0, 0, {}};
   for (auto axis : reduce.getOver().getAsRange<StringAttr>()) {
