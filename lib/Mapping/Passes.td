@@ -422,6 +422,15 @@ def WarpNarrowBarriers : Pass<"warp-narrow-barriers"> {
   let dependentDialects = ["::attentile::warp::WarpDialect"];
 }
 
+def WarpVerifyBarriers : Pass<"warp-verify-barriers"> {
+  let summary = "checks that all warps reach every barrier";
+  let description = [{
+    Ends the stage, always on: a `warp.barrier` of several warps stands in no
+    branch whose condition is made of the warp's number, as a vote of its rows is.
+    A GPU would wait there for ever, or go on too early.
+  }];
+}
+
 def WarpDependentLaunch : Pass<"warp-dependent-launch"> {
   let summary = "a kernel starts while the one before it ends";
   let description = [{
