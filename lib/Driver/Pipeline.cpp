@@ -261,7 +261,9 @@ void buildWarpPipeline(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createWarpAllocateShared(room));
   // Rooms are known: which barriers a warp alone needs.
   pm.addPass(createWarpNarrowBarriers());
-  pm.addPass(createWarpVerifyBarriers());
+  // Warps that share rows decide alike: what they vote on they have exchanged.
+  if (!options.splitReduced)
+    pm.addPass(createWarpVerifyBarriers());
   // Last: nothing that reads memory moves from here on.
   if (launchesDependents(options.target))
     pm.addPass(createWarpDependentLaunch());

@@ -425,9 +425,10 @@ def WarpNarrowBarriers : Pass<"warp-narrow-barriers"> {
 def WarpVerifyBarriers : Pass<"warp-verify-barriers"> {
   let summary = "checks that all warps reach every barrier";
   let description = [{
-    Ends the stage, always on: a `warp.barrier` of several warps stands in no
-    branch whose condition is made of the warp's number, as a vote of its rows is.
-    A GPU would wait there for ever, or go on too early.
+    Ends the stage: a `warp.barrier` of several warps stands in no branch whose
+    condition is made of the warp's number, as a vote of its rows is. A GPU would
+    wait there for ever, or go on too early. Not with `--split=k`, where warps
+    share rows and exchange what they vote on.
   }];
 }
 
