@@ -380,11 +380,11 @@ def TileSliceReductions : Pass<"tile-slice-reductions"> {
     rows, 16 keys and a head size of 128 each of 32 lanes has 1,024, all written
     out. Such a reduction becomes a loop over slices of its axis, of 64 elements a
     lane or 256 where they are cheap, with what the tile is made of, from the loads
-    on. So the code of a kernel does not grow
-    with the head size, and what is loaded for a slice takes registers there
-    alone. What is cut must be element by element, a broadcast, a load along the
-    axis or its index; where a product gives it, the reduction stays. Products
-    themselves (tile.dot) are no reductions in this sense.
+    on. So the code of a kernel does not grow with the head size, and what is loaded
+    for a slice takes registers there alone. What is cut must be element by element,
+    a broadcast, a load along the axis or its index; where a product gives it, or in
+    a branch, the reduction stays. Products themselves (tile.dot) are no reductions
+    in this sense.
 
     Before:
 

@@ -8,7 +8,8 @@
 // Does: fails if a barrier of the block stands in a branch that warps may take
 // differently: a GPU would wait for ever, or go on too early. Expects: barriers
 // as they are to run. Leaves: everything as it is. Does not handle: loops,
-// whose warps take as many turns as each other.
+// whose warps take as many turns as each other; warps that share rows
+// (--split=k), which exchange what they vote on and so decide alike.
 //
 //===----------------------------------------------------------------------===//
 //

@@ -346,11 +346,8 @@ unsigned Builder::add(Value root) {
       step.kind = kindOf(value.getType());
       for (Value operand : op->getOperands())
         step.operands.push_back(steps.lookup(operand));
-      if (step.op == Op::Select && step.kind == Kind::Float) {
-        std::vector<unsigned> statistics = statisticsOf(step, axes.of(value));
-        step.statistics = statistics.size();
-        llvm::append_range(step.operands, statistics);
-      }
+      if (step.op == Op::Select && step.kind == Kind::Float)
+        llvm::append_range(step.operands, statisticsOf(step, axes.of(value)));
       if (auto compare = dyn_cast<arith::CmpFOp>(op))
         step.whole = relationsOf(compare.getPredicate());
       if (auto compare = dyn_cast<arith::CmpIOp>(op))

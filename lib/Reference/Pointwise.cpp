@@ -343,7 +343,7 @@ void Evaluator::select(const Step &step, Array &to) {
   // sum over what is kept of the row: 0 * NaN where nothing is. So may one that
   // is 0 or infinite; but the 0 of a probability is its element's own.
   auto isTainted = [&](int64_t i) {
-    for (unsigned k = 3; k < 3 + step.statistics; ++k) {
+    for (unsigned k = 3; k < step.operands.size(); ++k) {
       double v = operand(step, k).num(step.from[k][i]).v;
       bool isOfRow = program.steps[step.operands[k]].op != Op::Softmax;
       if (!std::isfinite(v) || (isOfRow && v == 0))
@@ -351,8 +351,8 @@ void Evaluator::select(const Step &step, Array &to) {
     }
     return false;
   };
-  bool exact = step.statistics == 0 && condition.e.empty() && yes.e.empty() &&
-               no.e.empty();
+  bool exact = step.operands.size() == 3 && condition.e.empty() &&
+               yes.e.empty() && no.e.empty();
   bool rounded = !yes.w.empty() || !no.w.empty();
   (floats ? to.v.resize(step.count) : to.i.resize(step.count));
   to.e.resize(exact ? 0 : step.count);

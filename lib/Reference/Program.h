@@ -141,6 +141,8 @@ struct LoopBody;
 struct Step {
   Op op;
   Kind kind;
+  /// Of a Select of floats, behind its three: the reductions along its own axes
+  /// that its choices are made of.
   std::vector<unsigned> operands;
   /// The operands' elements, seen from this step's array (from the loops of
   /// `outer` and `inner` for reductions).
@@ -151,10 +153,7 @@ struct Step {
   int64_t count = 1;               // elements of the array
   bool tainted = false;            // may come from an inf or NaN in memory
   attn::Axes bound;                // by the reductions that it depends on
-  // Select: how many operands behind its three are reductions along its own
-  // axes that its choices are made of.
-  unsigned statistics = 0;
-  bool isDecided = false; // CompareF: counts as certain
+  bool isDecided = false;          // CompareF: counts as certain
   // MulF, DivF, Pow: whether an operand has a sum in it whose terms a kernel
   // may multiply apart.
   bool splitsFirst = false, splitsSecond = false;
