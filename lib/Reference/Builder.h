@@ -67,6 +67,8 @@ private:
                                               const attn::Axes &bound);
   bool holdsExponential(mlir::Value root, const attn::Axes &bound);
   bool holdsSplitSum(mlir::Value root, const attn::Axes &bound);
+  bool isAppliedLate(mlir::Value operand, mlir::Operation *op,
+                     const attn::Axes &bound);
   std::vector<unsigned> arrayAxesOf(const attn::Axes &of);
   std::vector<int64_t> stridesAlong(const Step &operand,
                                     llvm::ArrayRef<unsigned> along);

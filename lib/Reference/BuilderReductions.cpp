@@ -70,10 +70,21 @@ static bool isProduct(Operation *op) {
   return isa<arith::MulFOp, arith::DivFOp, math::PowFOp>(op);
 }
 
+/// Whether a kernel may apply an operand of `op`, in a formula that is summed
+/// over `bound`, to the sum: one that lacks these axes, where a reduction over
+/// them is in the formula.
+bool Builder::isAppliedLate(Value operand, Operation *op, const Axes &bound) {
+  auto depends = [&](Value value) {
+    return program.steps[steps.lookup(value)].bound.anyCommon(bound);
+  };
+  return !axes.of(operand).anyCommon(bound) &&
+         (loop || llvm::any_of(op->getOperands(), depends));
+}
+
 /// Whether a sum or difference of which one side holds a softmax is in the
 /// formula, outside of any softmax: a kernel may multiply its terms apart. The
 /// products between it and the root are marked, for what of an infinite factor
-/// is then inf - inf.
+/// is then inf - inf; so are operands that a kernel may apply to the whole sum.
 bool Builder::holdsSplitSum(Value root, const Axes &bound) {
   // Operands before what is computed from them.
   SmallVector<Operation *> inOrder;
@@ -98,6 +109,12 @@ bool Builder::holdsSplitSum(Value root, const Axes &bound) {
   }
   llvm::SmallPtrSet<Operation *, 16> exponentials, splits;
   for (Operation *op : inOrder) {
+    if (isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp>(op) &&
+        steps.contains(op->getResult(0))) {
+      Step &step = program.steps[steps.lookup(op->getResult(0))];
+      step.rowFirst |= isAppliedLate(op->getOperand(0), op, bound);
+      step.rowSecond |= isAppliedLate(op->getOperand(1), op, bound);
+    }
     auto holdsAny = [&](const llvm::SmallPtrSet<Operation *, 16> &set) {
       return llvm::any_of(valueOperands(op), [&](Value operand) {
         return set.contains(operand.getDefiningOp());
@@ -123,9 +140,9 @@ bool Builder::holdsSplitSum(Value root, const Axes &bound) {
 Factor Builder::makeFactor(Value value, ReduceOp reduce) {
   Factor factor;
   factor.step = steps.lookup(value);
-  factor.mayBeSplit = holdsSplitSum(value, axes.setOf(reduce.getAxes()));
-  Type product = reduce.getProduct().value_or(reduce.getType());
   Axes bound = axes.setOf(reduce.getAxes());
+  factor.mayBeSplit = holdsSplitSum(value, bound);
+  Type product = reduce.getProduct().value_or(reduce.getType());
   if (!isExactFactor(value, product, bound))
     for (Value term : roundedTerms(value, bound)) {
       unsigned step = steps.lookup(term);
@@ -149,6 +166,8 @@ void Builder::addProduct(ReduceOp reduce, arith::MulFOp product) {
   std::vector<unsigned> along = arrayAxesOf(all);
   step.factors = {makeFactor(product.getLhs(), reduce),
                   makeFactor(product.getRhs(), reduce)};
+  step.factors[0].isRow = isAppliedLate(product.getLhs(), product, step.bound);
+  step.factors[1].isRow = isAppliedLate(product.getRhs(), product, step.bound);
   for (Factor &factor : step.factors) {
     factor.strides = stridesAlong(program.steps[factor.step], along);
     step.operands.push_back(factor.step);

@@ -62,26 +62,41 @@ static Num ifSplit(const Step &step, Num a, Num b, Num result) {
   return {result.v, isFree ? kInf : result.e};
 }
 
+/// The terms of a sum may be added before a row's own value multiplies them or
+/// moves their exponents. Where that is infinite and a term is, too, the sum is
+/// infinite or NaN: others may be 0 or of the other sign.
+static Num ifApplied(const Step &step, Num a, Num b, Num result) {
+  bool isQuotient = step.op == Op::DivF;
+  bool isFree = std::isinf(result.v) &&
+                ((step.rowFirst && std::isinf(a.v)) ||
+                 (step.rowSecond && (isQuotient ? b.v == 0 : std::isinf(b.v))));
+  return {result.v, isFree ? kInf : result.e};
+}
+
 void Evaluator::computeFloat(const Step &step, Array &to) {
   bool tainted = step.tainted;
   switch (step.op) {
   case Op::AddF:
-    return mapFloats(step, to,
-                     [=](Num a, Num b) { return add(a, b, tainted); });
+    return mapFloats(step, to, [&](Num a, Num b) {
+      return ifApplied(step, a, b, add(a, b, tainted));
+    });
   case Op::SubF:
-    return mapFloats(step, to,
-                     [=](Num a, Num b) { return sub(a, b, tainted); });
+    return mapFloats(step, to, [&](Num a, Num b) {
+      return ifApplied(step, a, b, sub(a, b, tainted));
+    });
   case Op::SubRef:
     return mapFloats(step, to, subRef);
   case Op::SubRunning:
     return mapFloats(step, to, subRunning);
   case Op::MulF:
     return mapFloats(step, to, [&](Num a, Num b) {
-      return ifRescaled(step, a, b, ifSplit(step, a, b, mul(a, b, tainted)));
+      Num result = ifApplied(step, a, b, mul(a, b, tainted));
+      return ifRescaled(step, a, b, ifSplit(step, a, b, result));
     });
   case Op::DivF:
-    return mapFloats(
-        step, to, [&](Num a, Num b) { return ifSplit(step, a, b, div(a, b)); });
+    return mapFloats(step, to, [&](Num a, Num b) {
+      return ifSplit(step, a, b, ifApplied(step, a, b, div(a, b)));
+    });
   case Op::Fma:
     return mapFloats(step, to, [=](Num a, Num b, Num c) {
       return add(mul(a, b, tainted), c, tainted);

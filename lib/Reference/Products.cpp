@@ -237,7 +237,7 @@ void Evaluator::slowProduct(const Step &step, Array &to) {
   to.v.assign(step.count, 0);
   to.e.assign(step.count, 0);
   to.w.assign(rounded ? step.count : 0, 0);
-  std::vector<uint8_t> out(step.count), isNaN(step.count);
+  std::vector<uint8_t> out(step.count), isNaN(step.count), isFree(step.count);
   forEachRow(step, loopsOf(step), step.factors[0].strides,
              step.factors[1].strides,
              [&](int64_t atA, int64_t atB, int64_t at, const Row &row) {
@@ -246,15 +246,19 @@ void Evaluator::slowProduct(const Step &step, Array &to) {
                  int64_t r = at + i * row.to;
                  Num x = mul({a.v[ia], a.e ? a.e[ia] : 0},
                              {b.v[ib], b.e ? b.e[ib] : 0}, step.tainted);
-                 // (p - q) * inf, or p * inf - q * inf.
-                 if ((step.factors[0].mayBeSplit && std::isinf(b.v[ib])) ||
-                     (step.factors[1].mayBeSplit && std::isinf(a.v[ia])))
+                 // (p - q) * inf, or p * inf - q * inf; inf times the sum.
+                 auto frees = [&](unsigned i, double v) {
+                   return std::isinf(v) && (step.factors[i].isRow ||
+                                            step.factors[1 - i].mayBeSplit);
+                 };
+                 if (frees(0, a.v[ia]) || frees(1, b.v[ib]))
                    x.e = std::isinf(x.v) ? kInf : x.e;
                  x = ifRescaled(step, {a.v[ia], 0}, {b.v[ib], 0}, x);
                  to.v[r] += x.v;
                  to.e[r] += x.e + perTerm * std::fabs(x.v);
                  out[r] |= isOut(x);
                  isNaN[r] |= isCertainNaN(x);
+                 isFree[r] |= isOut(x) && std::isinf(x.v);
                  if (rounded)
                    to.w[r] += a.w[ia] * b.w[ib];
                }
@@ -262,7 +266,8 @@ void Evaluator::slowProduct(const Step &step, Array &to) {
   for (int64_t i = 0; i < step.count; ++i) {
     Num x = finish(to.v[i], to.e[i], out[i]);
     to.v[i] = x.v;
-    to.e[i] = isNaN[i] ? 0 : out[i] ? kInf : x.e;
+    bool isCertain = isNaN[i] && !isFree[i];
+    to.e[i] = isCertain ? 0 : out[i] ? kInf : x.e;
   }
 }
 

@@ -132,6 +132,8 @@ struct Factor {
   /// Whether it is a sum with a softmax in it, whose terms a kernel may
   /// multiply apart: of an infinite element that is inf - inf.
   bool mayBeSplit = false;
+  /// Whether it lacks the axes of the sum, which a kernel may multiply by it.
+  bool isRow = false;
   /// Strides along the product's loops.
   std::vector<int64_t> strides;
 };
@@ -157,6 +159,9 @@ struct Step {
   // MulF, DivF, Pow: whether an operand has a sum in it whose terms a kernel
   // may multiply apart.
   bool splitsFirst = false, splitsSecond = false;
+  // AddF, SubF, MulF, DivF in a sum's terms: whether an operand lacks the
+  // sum's axes, so that a kernel may apply it to the sum.
+  bool rowFirst = false, rowSecond = false;
   // In a loop over tiles. MulF: of what it carries; Product: of a tile.
   bool rescales = false;
   unsigned lastUse = 0; // the last step that needs it

@@ -15,6 +15,8 @@ namespace {
 struct Sum {
   double v = 0, magnitude = 0, e = 0;
   bool out = false, isNaN = false;
+  /// Whether a term is infinite or NaN: a NaN beside it is not certain.
+  bool isFree = false;
   /// Whether a term is so small that it or a partial sum may be subnormal, and
   /// taken as 0: sums of larger terms are multiples of 2^-126.
   bool isTiny = false;
@@ -25,10 +27,11 @@ struct Sum {
     e += x.e;
     out |= isOut(x);
     isNaN |= isCertainNaN(x);
+    isFree |= isOut(x) && std::isinf(x.v);
     isTiny |= x.v != 0 && std::fabs(x.v) < 0x1p24 * kTiny;
   }
   Num finish(int64_t terms) const {
-    if (isNaN)
+    if (isNaN && !isFree)
       return {NAN, 0};
     // A partial sum may overflow where the sum does not.
     bool overflows = std::isfinite(v) && !(magnitude <= kMax);

@@ -178,6 +178,46 @@ attn.kernel @k sizes(%M, %N) indices(%m < M, %n < N)
   }
 }
 
+/// A row's own value may multiply the sum of a softmax's terms: where it is
+/// infinite and terms are 0 or of either sign, by the formula NaN, the sum is
+/// infinite or NaN. Of terms that are all 0 it is NaN.
+TEST(Reference, InfinityThatMayMultiplyTheSum) {
+  for (bool isProduct : {false, true}) {
+    ParsedKernel kernel(std::string(R"mlir(
+attn.kernel @k sizes(%M, %N) indices(%m < M, %n < N)
+    ins(%X: f32[M, N], %G: f32[M], %V: f32[M, N]) outs(%A: f32[M]) {
+  %x = attn.read %X[%m, %n] : tensor<?x?xf32>
+  %gain = attn.read %G[%m] : tensor<?xf32>
+  %v = attn.read %V[%m, %n] : tensor<?x?xf32>
+  %one = arith.constant 1.0 : f32
+  %p = attn.softmax %x over (%n) : f32
+  %w = arith.mulf %p, %v : f32
+  %c = arith.divf %one, %gain : f32
+  %term = )mlir") + (isProduct ? "arith.mulf %w, %c" : "arith.divf %w, %gain") +
+                        R"mlir( : f32
+  %a = attn.reduce sum %term over (%n) : f32
+  attn.write %a to %A[%m] : f32, tensor<?xf32>
+})mlir");
+    HostTensor x = randomTensor(ElementType::F32, {4, 2}, 1);
+    HostTensor gain = randomTensor(ElementType::F32, {4}, 2);
+    HostTensor v = randomTensor(ElementType::F32, {4, 2}, 3);
+    for (int64_t row : {0, 1, 2})
+      gain.set({row}, 0);
+    v.set({0, 1}, 0);
+    v.set({1, 0}, 1);
+    v.set({1, 1}, -1);
+    v.set({2, 0}, 0);
+    v.set({2, 1}, 0);
+    ReferenceResult result = kernel.evaluate({x, gain, v});
+    const ReferenceOutput &a = result.outputs[0];
+    EXPECT_TRUE(a.isExcluded(0));
+    EXPECT_TRUE(a.isExcluded(1));
+    EXPECT_TRUE(std::isnan(a.values[2]));
+    EXPECT_FALSE(a.isExcluded(2));
+    EXPECT_FALSE(a.isExcluded(3));
+  }
+}
+
 /// A loop over tiles that multiplies an infinite element, or what it carries of
 /// one, by a small factor, which may be one of several that a kernel has as
 /// one, 0 in f32: the result may be NaN then. A factor near 1 is no such one.
