@@ -161,7 +161,11 @@ void Session::explain(size_t number, Outcome outcome) const {
   if (program.level == Level::Warps || outcome.kind == Outcome::Refused) {
     llvm::outs() << "at " << outcome.configuration
                  << "\nagain: attentile-random --seed " << program.seed
-                 << " --count 1\n";
+                 << " --count 1 --on-warps "
+                 << llvm::format("%g", purpose.onWarps);
+    for (const std::string &pass : purpose.passes)
+      llvm::outs() << " --add-pass=" << pass;
+    llvm::outs() << '\n';
     return;
   }
   llvm::Error error =

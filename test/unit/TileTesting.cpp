@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TileTesting.h"
+#include "Warp/Warp.h"
 #include "attentile/EmitIR.h"
 #include "attentile/Loops/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -31,7 +32,8 @@ TileFile::TileFile() {
   });
   context = std::make_shared<MLIRContext>(MLIRContext::Threading::DISABLED);
   context->loadDialect<attn::AttnDialect, tile::TileDialect, scf::SCFDialect,
-                       arith::ArithDialect, math::MathDialect, ub::UBDialect>();
+                       warp::WarpDialect, arith::ArithDialect,
+                       math::MathDialect, ub::UBDialect>();
 }
 
 TileFile::TileFile(llvm::StringRef path) : TileFile() {

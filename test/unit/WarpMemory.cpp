@@ -208,8 +208,10 @@ bool Interpreter::runOp(warp::LoadOp op) {
   // Scalar loads of uniform indices stay uniform: bounds may come from them.
   if (made.width == 1 && llvm::all_of(op.getIndices(), [&](Value index) {
         return get(index).uniform;
-      }))
-    made = Registers::scalar(made.at(0));
+      })) {
+    int first = llvm::find(active, true) - active.begin();
+    made = Registers::scalar(made.at(first));
+  }
   return good && set(op.getResult(), std::move(made));
 }
 

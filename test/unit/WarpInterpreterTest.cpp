@@ -1,0 +1,45 @@
+//===- WarpInterpreterTest.cpp - what the interpreter of threads does -----===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "WarpInterpreter.h"
+#include "TileTesting.h"
+#include "gtest/gtest.h"
+
+using namespace attentile::test;
+
+namespace {
+
+/// What all lanes load from one place in a branch that the first warp does not
+/// take.
+TEST(WarpInterpreter, sharedLoadOfSomeWarps) {
+  TileFile file = TileFile::fromText(R"mlir(
+tile.program @p sizes(%N) ins(%x: f32[1]) outs(%y: f32[N]) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  warp.kernel @p_0 grid(%i < %one) warps(2) {
+    %thread = warp.thread_id : index
+    %warp = warp.warp_id : index
+    %takes = arith.cmpi sge, %warp, %one : index
+    scf.if %takes {
+      %loaded = warp.load %x[%zero] : tensor<1xf32> -> f32
+      warp.store %loaded, %y[%thread] : f32, tensor<?xf32>
+    }
+  }
+})mlir");
+  ASSERT_TRUE(file);
+  Values values;
+  values["N"].data = {64};
+  values["x"] = {{1}, {3}};
+  ASSERT_TRUE(interpretWarps(file.program(), values));
+  for (int i = 0; i < 64; ++i)
+    if (i < 32)
+      EXPECT_TRUE(std::isnan(values["y"].data[i])) << i;
+    else
+      EXPECT_EQ(values["y"].data[i], 3) << i;
+}
+
+} // namespace
