@@ -17,6 +17,7 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -53,15 +54,24 @@ Expected<GpuTarget> GpuTarget::select(StringRef name) {
                            name.str().c_str());
 }
 
-/// LLVM's switch for 32-bit addresses of shared memory, which it reads when a
-/// target machine is made. Looked up before main(): tools take LLVM's flags off
-/// their command line.
-static cl::Option *const shortPointers =
-    cl::getRegisteredOptions().lookup("nvptx-short-ptr");
+/// Flags of LLVM's that have no interface but the command line. Looked up
+/// before main(): tools take LLVM's flags off their command line.
+static cl::Option *lookUp(StringRef name) {
+  return cl::getRegisteredOptions().lookup(name);
+}
 
-static void useShortPointers() {
-  if (shortPointers && shortPointers->getNumOccurrences() == 0)
-    shortPointers->addOccurrence(1, "nvptx-short-ptr", "true");
+/// 32-bit addresses of shared memory; read when a target machine is made.
+static cl::Option *const shortPointers = lookUp("nvptx-short-ptr");
+
+/// Whether straight-line strength reduction asks of every pair of terms if one
+/// may be poison where the other is not: two fifths of a kernel's code
+/// generation, and addresses of rows that it does not reduce. DropPoison lets
+/// it do without.
+static cl::Option *const reuseGuard = lookUp("enable-poison-reuse-guard");
+
+static void setFlag(cl::Option *flag, StringRef value) {
+  if (flag && flag->getNumOccurrences() == 0)
+    flag->addOccurrence(1, flag->ArgStr, value);
 }
 
 static std::unique_ptr<TargetMachine> createMachine(const GpuTarget &target) {
@@ -70,7 +80,8 @@ static std::unique_ptr<TargetMachine> createMachine(const GpuTarget &target) {
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
-    useShortPointers();
+    setFlag(shortPointers, "true");
+    setFlag(reuseGuard, "false");
     return true;
   }();
   (void)initialized;
@@ -94,6 +105,18 @@ static constexpr char kPasses[] =
     "instcombine<no-verify-fixpoint;max-iterations=1>,"
     "loop-mssa(loop-rotate,licm),early-cse<memssa>,simplifycfg)";
 
+/// Behind the passes that use them, the flags by which a result may be poison
+/// (nsw, inbounds, ...). What is left, `or disjoint`, follows from bits that
+/// are known, and becomes an address's offset.
+struct DropPoison : PassInfoMixin<DropPoison> {
+  PreservedAnalyses run(Function &function, FunctionAnalysisManager &) {
+    for (Instruction &instruction : instructions(function))
+      if (!isa<PossiblyDisjointInst>(instruction))
+        instruction.dropPoisonGeneratingFlags();
+    return PreservedAnalyses::all();
+  }
+};
+
 static Error optimize(Module &module, TargetMachine &machine) {
   LoopAnalysisManager loops;
   FunctionAnalysisManager functions;
@@ -111,6 +134,7 @@ static Error optimize(Module &module, TargetMachine &machine) {
   passes.addPass(createModuleToFunctionPassAdaptor(SinkComparisons()));
   passes.addPass(createModuleToFunctionPassAdaptor(SplitLatches()));
   passes.addPass(createModuleToFunctionPassAdaptor(HideNegations()));
+  passes.addPass(createModuleToFunctionPassAdaptor(DropPoison()));
   passes.run(module, modules);
   return Error::success();
 }

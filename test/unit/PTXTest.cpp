@@ -9,6 +9,8 @@
 #include "Warp/Warp.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
 
@@ -35,6 +37,50 @@ TEST(PTX, ModulesThatAreNotLowered) {
   ASSERT_FALSE(text);
   EXPECT_EQ(llvm::toString(text.takeError()),
             "expected a module in the LLVM and NVVM dialects, got another");
+}
+
+/// Of rows that lie a stride apart one address is a product, the next are sums.
+TEST(PTX, AddressesOfRows) {
+  mlir::MLIRContext context;
+  context.loadDialect<mlir::LLVM::LLVMDialect, mlir::NVVM::NVVMDialect>();
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(R"(
+llvm.func @rows(%p: !llvm.ptr<1>, %stride: i64, %x: f32)
+    attributes {nvvm.kernel} {
+  %i = nvvm.read.ptx.sreg.tid.x range <i32, 0, 1024> : i32
+  %two = llvm.mlir.constant(2 : i32) : i32
+  %first = llvm.shl %i, %two overflow<nsw, nuw> : i32
+  %c1 = llvm.mlir.constant(1 : i32) : i32
+  %c2 = llvm.mlir.constant(2 : i32) : i32
+  %c3 = llvm.mlir.constant(3 : i32) : i32
+  %second = llvm.add %first, %c1 overflow<nsw, nuw> : i32
+  %third = llvm.add %first, %c2 overflow<nsw, nuw> : i32
+  %fourth = llvm.add %first, %c3 overflow<nsw, nuw> : i32
+  %i0 = llvm.zext nneg %first : i32 to i64
+  %i1 = llvm.zext nneg %second : i32 to i64
+  %i2 = llvm.zext nneg %third : i32 to i64
+  %i3 = llvm.zext nneg %fourth : i32 to i64
+  %o0 = llvm.mul %i0, %stride overflow<nsw> : i64
+  %o1 = llvm.mul %i1, %stride overflow<nsw> : i64
+  %o2 = llvm.mul %i2, %stride overflow<nsw> : i64
+  %o3 = llvm.mul %i3, %stride overflow<nsw> : i64
+  %a0 = llvm.getelementptr %p[%o0] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, f32
+  %a1 = llvm.getelementptr %p[%o1] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, f32
+  %a2 = llvm.getelementptr %p[%o2] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, f32
+  %a3 = llvm.getelementptr %p[%o3] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, f32
+  llvm.inline_asm has_side_effects "st.global.f32 [$0], $1;", "l,f" %a0, %x : (!llvm.ptr<1>, f32) -> ()
+  llvm.inline_asm has_side_effects "st.global.f32 [$0], $1;", "l,f" %a1, %x : (!llvm.ptr<1>, f32) -> ()
+  llvm.inline_asm has_side_effects "st.global.f32 [$0], $1;", "l,f" %a2, %x : (!llvm.ptr<1>, f32) -> ()
+  llvm.inline_asm has_side_effects "st.global.f32 [$0], $1;", "l,f" %a3, %x : (!llvm.ptr<1>, f32) -> ()
+  llvm.return
+})",
+                                                        &context);
+  ASSERT_TRUE(module);
+  auto target = llvm::cantFail(GpuTarget::select("sm_90"));
+  std::string text = llvm::cantFail(emitPTX(*module, target, {}));
+  EXPECT_EQ(llvm::StringRef(text).count("mul.lo.s64") +
+                llvm::StringRef(text).count("mad.lo.s64"),
+            1u)
+      << text;
 }
 
 /// An exclusive or of conditions is "they differ", one of integers is no
