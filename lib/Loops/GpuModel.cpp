@@ -65,6 +65,10 @@ GpuModel::GpuModel(attn::GridOp grid, attn::AxesAnalysis &axes)
   });
   for (auto &[reduction, product] : products)
     addProduct(reduction, product.lhs, product.rhs);
+  grid.getBody().walk([&](attn::ReduceOp reduction) {
+    if (!matchProduct(reduction, axes, steps))
+      addSum(reduction);
+  });
 
   auto add = [&](Value value, attn::Axes own) {
     own.reset(steps);

@@ -13,6 +13,7 @@
 #include "attentile/AssumedBounds.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -181,6 +182,45 @@ void GpuModel::addOperand(Operation &op) {
      : isOfMasks                   ? maskValues
                                    : scoreValues)
         .push_back({own, 4, registers});
+}
+
+/// Terms of a reduction along a whole axis that are made element by element, of
+/// what lacks one of their axes: threads take them one after the other, in
+/// slices where there are many (tile-slice-reductions), in registers that the
+/// sum takes. What is costly (a division, a tanh) is interleaved and held.
+void GpuModel::addSum(attn::ReduceOp reduction) {
+  attn::Axes over = axes.setOf(reduction.getAxes());
+  Value operand = reduction.getOperand();
+  auto countOwn = [&](Value value) {
+    attn::Axes own = axes.of(value);
+    own.reset(steps);
+    return own.count();
+  };
+  if (over.anyCommon(loops) || countOwn(operand) < 3 ||
+      !isa<FloatType>(reduction.getType()))
+    return;
+  llvm::SetVector<Value> terms;
+  terms.insert(operand);
+  for (size_t i = 0; i < terms.size(); ++i) {
+    Operation *op = terms[i].getDefiningOp();
+    if (!axes.of(terms[i]).anyCommon(over))
+      continue;
+    if (auto read = dyn_cast_or_null<attn::ReadOp>(op)) {
+      if (countOwn(read) == countOwn(operand))
+        return;
+      continue;
+    }
+    bool isMath = op && isa<math::MathDialect>(op->getDialect()) &&
+                  !isa<math::AbsFOp, math::FmaOp>(op);
+    if (!op || isMath || isa<arith::DivFOp>(op) ||
+        !OpTrait::hasElementwiseMappableTraits(op))
+      return;
+    terms.insert_range(op->getOperands());
+  }
+  ++sums;
+  for (Value value : terms)
+    if (axes.of(value).anyCommon(over))
+      known.insert(value);
 }
 
 } // namespace attentile

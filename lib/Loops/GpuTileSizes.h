@@ -51,6 +51,8 @@ public:
   bool canMeetAtMbarriers() const;
   /// Whether scores take random words, which come for kRandomSpan columns.
   bool hasRandoms() const { return randoms > 0; }
+  /// Whether scores are sums of cheap terms that are no products.
+  bool hasSums() const { return sums > 0; }
   /// Of the products' factors; 4 without products.
   int64_t elementBytes() const { return productBytes ? productBytes : 4; }
 
@@ -90,6 +92,7 @@ private:
   bool isByDiagonals(attn::ReadOp read);
   bool addTableRead(attn::ReadOp read);
   bool isWindowOfScores(attn::ReadOp read) const;
+  void addSum(attn::ReduceOp reduction);
   void addFactor(mlir::Value factor, bool isLeft, int64_t bytes);
   llvm::SmallVector<attn::ReadOp> readsOfComputed(mlir::Value factor);
   int64_t countSoftmaxes(mlir::Value factor, const attn::Axes &over);
@@ -107,6 +110,7 @@ private:
   int64_t loads = 0;           ///< an element for each score
   int64_t columnLoads = 0;     ///< likewise for each column
   int64_t rowValues = 0;       ///< registers for each row
+  int64_t sums = 0;            ///< of cheap terms, along whole axes
   bool hasStatistics = false;  ///< of rows: reductions that are no products
   llvm::SmallVector<Held> scoreValues, columnValues; ///< of columns
   llvm::SmallVector<Held> maskValues;   ///< likewise, made where masks are
