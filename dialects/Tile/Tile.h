@@ -29,6 +29,9 @@ class IndexOp;
 /// axis whose encoding names its axes.
 bool isTile(mlir::Type type);
 
+/// Whether a tile is loaded, or made of what is.
+bool isLoaded(mlir::Value value);
+
 /// The names of a tile's axes; empty for a scalar.
 llvm::ArrayRef<mlir::StringAttr> getAxes(mlir::Type type);
 

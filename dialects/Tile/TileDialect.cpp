@@ -122,6 +122,12 @@ bool isTile(Type type) {
   return axes && axes.getNames().size() == size_t(tensor.getRank());
 }
 
+bool isLoaded(Value value) {
+  Operation *op = value.getDefiningOp();
+  return op && (isa<LoadOp>(op) || (isTile(value.getType()) &&
+                                    llvm::any_of(op->getOperands(), isLoaded)));
+}
+
 ArrayRef<StringAttr> getAxes(Type type) {
   if (!isTile(type))
     return {};

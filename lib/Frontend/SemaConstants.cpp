@@ -130,11 +130,36 @@ std::optional<Constant> Evaluator::floating(const TypedExpr &expr, float a,
     return ofFloat(-a);
   case TypedExpr::Abs:
     return ofFloat(std::fabs(a));
-  case TypedExpr::Sqrt:
-    return ofFloat(std::sqrt(a));
   case TypedExpr::Floor:
     return ofFloat(std::floor(a));
-  default: // a function is left to the call: libm's last bit is not ours
+  // NaN where a side is.
+  case TypedExpr::Min:
+    return ofFloat(std::isnan(a) || a < b ? a : b);
+  case TypedExpr::Max:
+    return ofFloat(std::isnan(a) || a > b ? a : b);
+  case TypedExpr::Exp:
+    return ofFloat(std::exp(a));
+  case TypedExpr::Exp2:
+    return ofFloat(std::exp2(a));
+  case TypedExpr::Log:
+    return ofFloat(std::log(a));
+  case TypedExpr::Log2:
+    return ofFloat(std::log2(a));
+  case TypedExpr::Tanh:
+    return ofFloat(std::tanh(a));
+  case TypedExpr::Sigmoid:
+    return ofFloat(1 / (1 + std::exp(-a)));
+  case TypedExpr::Sqrt:
+    return ofFloat(std::sqrt(a));
+  case TypedExpr::Rsqrt:
+    return a == 0 ? std::nullopt : std::optional(ofFloat(1 / std::sqrt(a)));
+  case TypedExpr::Sin:
+    return ofFloat(std::sin(a));
+  case TypedExpr::Cos:
+    return ofFloat(std::cos(a));
+  case TypedExpr::Pow:
+    return ofFloat(std::pow(a, b));
+  default:
     return compare(expr.op, a, b);
   }
 }

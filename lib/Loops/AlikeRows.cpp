@@ -30,7 +30,7 @@ Value AlikeRows::getAlike(OpBuilder &inside) {
     if (isLoadedColumns(own, loop))
       columns = own;
     else if (type && type.getRank() == 1 &&
-             !tile::getAxisPosition(type, axis) && isLoaded(own))
+             !tile::getAxisPosition(type, axis) && tile::isLoaded(own))
       rows = own;
   }
   OpBuilder before(loop);

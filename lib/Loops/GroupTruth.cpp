@@ -127,18 +127,11 @@ static P swapSides(P predicate) {
   }
 }
 
-bool isLoaded(Value value) {
-  Operation *op = value.getDefiningOp();
-  return op &&
-         (isa<tile::LoadOp>(op) || (tile::isTile(value.getType()) &&
-                                    llvm::any_of(op->getOperands(), isLoaded)));
-}
-
 bool isLoadedColumns(Value value, scf::ForOp loop) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   auto axis = loop->getAttrOfType<StringAttr>("tile.axis");
   return type && type.getRank() == 1 && axis &&
-         tile::getAxisPosition(type, axis) && isLoaded(value);
+         tile::getAxisPosition(type, axis) && tile::isLoaded(value);
 }
 
 /// What is loaded for columns has no range that scalars tell: each column's

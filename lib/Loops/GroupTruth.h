@@ -102,10 +102,7 @@ private:
   int64_t firstColumn = 0, columnCount = 0; ///< 0: all
 };
 
-/// Whether a tile is loaded, or made of what is.
-bool isLoaded(mlir::Value value);
-
-/// The same of a tile of the loop's axis alone.
+/// Whether a tile of the loop's axis alone is loaded, or made of what is.
 bool isLoadedColumns(mlir::Value value, mlir::scf::ForOp loop);
 
 } // namespace attentile

@@ -86,18 +86,11 @@ bool isCheap(Value value) {
          areCheap(op->getOperands());
 }
 
-static bool isLoaded(Value value) {
-  Operation *op = value.getDefiningOp();
-  return op &&
-         (isa<tile::LoadOp>(op) || (tile::isTile(value.getType()) &&
-                                    llvm::any_of(op->getOperands(), isLoaded)));
-}
-
 bool asksLoadedColumns(Value value, StringAttr rows) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   return type && type.getRank() == 1 && type.getElementType().isInteger(1) &&
          !tile::getAxisPosition(type, rows) && isCheap(value) &&
-         isLoaded(value);
+         tile::isLoaded(value);
 }
 
 } // namespace attentile
