@@ -261,48 +261,82 @@ static void findOtherChoices(Variant &variant, Space &space) {
   static constexpr int64_t batch[] = {2, 1, 1}, heads[] = {3, 1, 2},
                            lengths[] = {33, 1, 8};
   std::vector<HostTensor> noScalars(variant.kernel.getInNames().size());
+  // Adds the choice of most elements whose related sizes are among `values` and
+  // as `permits` wants them (the smallest, the largest, their product).
+  auto choose =
+      [&](unsigned i, ArrayRef<int64_t> values,
+          llvm::function_ref<bool(int64_t, int64_t, int64_t)> permits) {
+        std::vector<int64_t> choice(names.size()), best;
+        unsigned free = 0;
+        std::vector<size_t> vary;
+        for (size_t k = 0; k < names.size(); ++k) {
+          if (related[k])
+            vary.push_back(k);
+          else
+            choice[k] = !isExtent(names[k]) ? lengths[i]
+                        : free++ == 0       ? batch[i]
+                                            : heads[i];
+        }
+        std::vector<int64_t> index(vary.size()),
+            counts(vary.size(), int64_t(values.size()));
+        int64_t most = 0;
+        do {
+          int64_t smallest = values.back(), largest = 1, product = 1;
+          for (size_t k = 0; k < vary.size(); ++k) {
+            int64_t size = values[index[k]];
+            choice[vary[k]] = size;
+            smallest = std::min(smallest, size);
+            largest = std::max(largest, size);
+            product *= size;
+          }
+          if (!vary.empty() && !permits(smallest, largest, product))
+            continue;
+          Config config;
+          for (auto [name, size] : llvm::zip(names, choice))
+            config.sizes.push_back({name, size});
+          for (const std::string &name : space.rowSizes)
+            config.sizes.push_back({name, 64});
+          for (const std::string &name : space.loopSizes)
+            config.sizes.push_back({name, 64});
+          if (product > most &&
+              !findBrokenAssumption(variant.kernel, noScalars,
+                                    sizesOf(variant, config))) {
+            best = choice;
+            most = product;
+          }
+        } while (nextIndex(index, counts));
+        if (most > 0)
+          space.otherChoices.push_back(best);
+      };
   for (unsigned i = 0; i < 3; ++i) {
-    unsigned ratio = i == 0 ? 1 : i == 1 ? 4 : 8;
-    std::vector<int64_t> choice(names.size()), best;
-    unsigned free = 0;
-    std::vector<size_t> vary;
-    for (size_t k = 0; k < names.size(); ++k) {
-      if (related[k])
-        vary.push_back(k);
-      else
-        choice[k] = !isExtent(names[k]) ? lengths[i]
-                    : free++ == 0       ? batch[i]
-                                        : heads[i];
-    }
-    std::vector<int64_t> index(vary.size()), counts(vary.size(), 4);
-    int64_t most = 0;
-    do {
-      int64_t smallest = 8, largest = 1, product = 1;
-      for (size_t k = 0; k < vary.size(); ++k) {
-        int64_t size = int64_t(1) << index[k];
-        choice[vary[k]] = size;
-        smallest = std::min(smallest, size);
-        largest = std::max(largest, size);
-        product *= size;
-      }
-      if (!vary.empty() && (largest != smallest * ratio || product > 16))
-        continue;
-      Config config;
-      for (auto [name, size] : llvm::zip(names, choice))
-        config.sizes.push_back({name, size});
-      for (const std::string &name : space.rowSizes)
-        config.sizes.push_back({name, 64});
-      for (const std::string &name : space.loopSizes)
-        config.sizes.push_back({name, 64});
-      if (product > most && !findBrokenAssumption(variant.kernel, noScalars,
-                                                  sizesOf(variant, config))) {
-        best = choice;
-        most = product;
-      }
-    } while (nextIndex(index, counts));
-    if (most > 0)
-      space.otherChoices.push_back(best);
+    int64_t ratio = i == 0 ? 1 : i == 1 ? 4 : 8;
+    choose(i, {1, 2, 4, 8}, [&](int64_t least, int64_t most, int64_t product) {
+      return most == least * ratio && product <= 16;
+    });
   }
+  // H == 5 * G, say: other numbers, few and many.
+  if (space.otherChoices.empty())
+    for (int64_t limit : {16, 48})
+      choose(
+          0, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16},
+          [&](int64_t, int64_t, int64_t product) { return product <= limit; });
+}
+
+/// Takes rows' and loops' sizes that stand in one constraint with another size
+/// (H == 5 * G of a program whose rows are heads) to the others; whether any.
+static bool relateRoles(Variant &variant, Space &space) {
+  std::vector<std::string> names = space.otherNames;
+  llvm::append_range(names, space.rowSizes);
+  llvm::append_range(names, space.loopSizes);
+  std::vector<bool> related = findRelated(variant.kernel, names);
+  size_t before = space.otherNames.size();
+  for (size_t i = before; i < names.size(); ++i)
+    if (related[i]) {
+      space.otherNames.push_back(names[i]);
+      llvm::erase(space.rowSizes, names[i]);
+      llvm::erase(space.loopSizes, names[i]);
+    }
+  return space.otherNames.size() > before;
 }
 
 std::unique_ptr<Space> makeSpace(const Source &source,
@@ -354,6 +388,8 @@ std::unique_ptr<Space> makeSpace(const Source &source,
       space->otherNames.push_back(name);
   }
   findOtherChoices(*variant, *space);
+  if (space->otherChoices.empty() && relateRoles(*variant, *space))
+    findOtherChoices(*variant, *space);
   if (space->otherChoices.empty()) {
     diagnostics
         .error(*space->file, space->range,
