@@ -107,6 +107,7 @@ std::unique_ptr<Variant> makeVariant(const Source &source, const Config &config,
   CheckOptions options;
   options.kernel = source.kernel;
   options.schedule = source.schedule;
+  options.target = source.target;
   auto variant = std::make_unique<Variant>();
   variant->checked = check(source.tree, bindings, options, diagnostics);
   if (!variant->checked) {
@@ -344,6 +345,7 @@ std::unique_ptr<Space> makeSpace(const Source &source,
   CheckOptions options;
   options.kernel = source.kernel;
   options.schedule = source.schedule;
+  options.target = source.target;
   options.mode = CheckMode::Syntax;
   std::unique_ptr<CheckedKernel> checked =
       check(source.tree, source.bindings, options, diagnostics);

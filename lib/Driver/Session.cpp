@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Session.h"
+#include "GpuRunner.h"
 #include "Remarks.h"
+#include "attentile-c/runtime.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
@@ -29,9 +31,22 @@ void printNote(const llvm::Twine &message) {
   llvm::WithColor::note() << message << "\n";
 }
 
+/// What code will be made for: of "gpu" and "auto" the machine decides. Where
+/// it has no GPU that is found when one is asked for.
+static std::string resolveTarget(const std::string &target) {
+  if (target != "gpu" && (target != "auto" || attentile_device_count() <= 0))
+    return target == "auto" ? "cpu" : target;
+  llvm::Expected<std::string> found = gpuTarget();
+  if (found)
+    return *found;
+  llvm::consumeError(found.takeError());
+  return "cpu";
+}
+
 // Passes are few and kernels small: threads would only cost their start.
 Session::Session(const CommonOptions &options)
-    : options(options), context(MLIRContext::Threading::DISABLED) {
+    : options(options), context(MLIRContext::Threading::DISABLED),
+      target(resolveTarget(options.target)) {
   if (options.remarks)
     printRemarks(context, llvm::errs());
 }
@@ -76,6 +91,7 @@ std::unique_ptr<CheckedKernel> Session::check(CheckMode mode) {
   CheckOptions checkOptions;
   checkOptions.kernel = options.kernel;
   checkOptions.schedule = options.schedule;
+  checkOptions.target = target;
   checkOptions.mode = mode;
   std::unique_ptr<CheckedKernel> kernel =
       attentile::check(*syntax, bindings, checkOptions, diagnostics);

@@ -59,6 +59,7 @@ private:
   /// Whether --tile names axes of the kernel.
   void checkTiles(const CheckedKernel &kernel);
 
+  std::string target; ///< whose schedules are taken
   std::unique_ptr<SourceFile> file;
   std::unique_ptr<SyntaxTree> syntax;
   bool couldNotRead = false, missesBinding = false;

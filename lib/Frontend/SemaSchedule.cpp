@@ -17,12 +17,28 @@ using llvm::Twine;
 /// Larger tiles fit no scratch memory.
 static constexpr int64_t largestTile = 4096;
 
+/// What code is made for, and sm_90a, which will be one.
+static const std::vector<StringRef> targets = {"cpu",   "sm_80", "sm_86",
+                                               "sm_89", "sm_90", "sm_90a"};
+
 /// True if all conditions are known to hold. One that cannot be known when
 /// code is made does not make a schedule apply.
 bool Sema::applies(const ast::ScheduleDecl &decl) {
-  if (decl.target.data && decl.target.str() != options.target)
-    return false;
   bool all = true;
+  if (decl.target.data) {
+    StringRef target = decl.target.str();
+    all = target == options.target;
+    if (!llvm::is_contained(targets, target)) {
+      // [L7.7]
+      Diagnostic &e = error(decl.target.range,
+                            "unknown target '" + target + "' of a schedule");
+      StringRef nearest = nearestName(target, targets);
+      if (!nearest.empty())
+        e.note("did you mean '" + nearest + "'?");
+      else
+        e.note("targets are " + llvm::join(targets, ", "));
+    }
+  }
   for (const ast::Condition &clause : decl.conditions) {
     if (auto holds = typeCondition(clause)) {
       all &= *holds;
