@@ -193,12 +193,15 @@ Value WarpEmitter::reduceOverWarps(attn::ReduceKind kind, Value vector,
   // Of lanes that hold copies one writes, and all read what it wrote.
   SmallVector<tile::Digit> ofLanes;
   int64_t lanes = 1;
+  bool isOfWarps = false;
   for (const tile::Layout::Digits &axis : layout.allDigits())
-    for (const tile::Digit &digit : axis)
+    for (const tile::Digit &digit : axis) {
+      isOfWarps |= digit.unit == tile::Unit::Warp;
       if (digit.unit == tile::Unit::Lane) {
         ofLanes.push_back(digit);
         lanes *= digit.extent;
       }
+    }
   Value own = threadPart(ofLanes, ThreadUnits::Lane);
   if (own && packet != 1)
     own = arith::MulIOp::create(builder, loc, own, constant(packet));
@@ -206,6 +209,10 @@ Value WarpEmitter::reduceOverWarps(attn::ReduceKind kind, Value vector,
   int64_t chunk = 16 / warp::getElementBytes(element);
   Value buffer = makeWarpRows(llvm::alignTo(portion * lanes, chunk), element);
   Peers peers = peersOf(digits);
+  // Where all warps have the result they read what the first ones wrote, those
+  // with copies too: what is made of it is seen to be the same for all.
+  if (!isOfWarps)
+    peers.base = constant(0);
   SmallVector<Value> values = elements(vector);
   for (int64_t first = 0; first < registers; first += portion) {
     int64_t last = std::min(registers, first + portion);
