@@ -205,7 +205,12 @@ LogicalResult Assignment::assign(Operation *op) {
     reduce.getResult().setType(
         tile::dropAxes(reduce.getOperand().getType(), over));
   } else if (auto slice = dyn_cast<tile::SliceOp>(op)) {
-    setLayout(slice.getResult(), tile::getLayout(slice.getOperand().getType()));
+    // Each warp takes its part of what all of them have made.
+    Value whole = slice.getOperand();
+    if (!tile::getShared(whole.getType()))
+      whole = inLayout(whole, NaturalLayouts::shared(tileType(whole)));
+    slice.getOperandMutable().assign(whole);
+    setLayout(slice.getResult(), tile::getLayout(whole.getType()));
   } else if (auto vote = dyn_cast<tile::VoteOp>(op)) {
     assignVote(vote);
   } else if (auto reduce = dyn_cast<tile::ReduceGroupOp>(op)) {
