@@ -22,6 +22,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Sema.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace attentile;
 using namespace attentile::frontend;
@@ -71,6 +72,12 @@ static Operands operandsOf(llvm::ArrayRef<const TypedExpr *> nodes,
   return result;
 }
 
+/// What goes through memory is a statement of its own. A value without axes is
+/// a constant, cheaper than any memory.
+static bool isMaterialized(const TypedExpr &node) {
+  return node.op == TypedExpr::Materialize && node.axes != 0;
+}
+
 /// All that is reduced in each node's value. Operands come before their users.
 static std::vector<AxisSet> reducedIn(llvm::ArrayRef<const TypedExpr *> nodes,
                                       const Operands &operands) {
@@ -80,6 +87,8 @@ static std::vector<AxisSet> reducedIn(llvm::ArrayRef<const TypedExpr *> nodes,
       reduced = node->reduced; // of all that is in the loop
       continue;
     }
+    if (isMaterialized(*node))
+      continue; // it is read again
     reduced = node->isReduction() ? node->bound : AxisSet(0);
     for (const TypedExpr *operand : own)
       reduced |= result[operand->order];
@@ -88,7 +97,7 @@ static std::vector<AxisSet> reducedIn(llvm::ArrayRef<const TypedExpr *> nodes,
 }
 
 /// The union of the axes that reductions above a node run over, sums or others,
-/// from the statement's value down. Users come after their operands in `nodes`.
+/// from the root's value down. Users come after their operands in `nodes`.
 static std::vector<AxisSet> enclosing(const TypedExpr *value,
                                       const Operands &operands,
                                       std::vector<bool> &isLive,
@@ -104,15 +113,17 @@ static std::vector<AxisSet> enclosing(const TypedExpr *value,
       continue;
     byOrder[node->order] = node;
     isLive[node->order] = true;
-    llvm::append_range(open, operands[node->order]);
+    if (!isMaterialized(*node))
+      llvm::append_range(open, operands[node->order]);
   }
   for (size_t i = byOrder.size(); i-- > 0;) {
     if (!byOrder[i])
       continue;
     bool counts = withSums || byOrder[i]->op != TypedExpr::Sum;
     AxisSet passed = above[i] | (counts ? byOrder[i]->bound : AxisSet(0));
-    for (const TypedExpr *operand : operands[i])
-      above[operand->order] |= passed;
+    if (!isMaterialized(*byOrder[i]))
+      for (const TypedExpr *operand : operands[i])
+        above[operand->order] |= passed;
   }
   return above;
 }
@@ -124,8 +135,39 @@ static AxisSet leftOf(const CheckedStatement &statement) {
   return left;
 }
 
+namespace {
+/// What is written, to an output or to memory between statements.
+struct Root {
+  const TypedExpr *value;
+  AxisSet left; // the axes of what is written
+};
+} // namespace
+
+/// The outputs in their order, then what of them goes through memory.
+static std::vector<Root> rootsOf(const CheckedKernel &kernel,
+                                 const Operands &operands) {
+  std::vector<Root> roots;
+  for (const CheckedStatement &statement : kernel.body)
+    if (statement.kind == CheckedStatement::Output)
+      roots.push_back({statement.value, leftOf(statement)});
+  llvm::SmallPtrSet<const TypedExpr *, 16> seen;
+  for (size_t i = 0; i < roots.size(); ++i) {
+    llvm::SmallVector<const TypedExpr *> open = {roots[i].value};
+    while (!open.empty()) {
+      const TypedExpr *node = open.pop_back_val();
+      if (!seen.insert(node).second)
+        continue;
+      if (isMaterialized(*node))
+        roots.push_back({node->operands[0], node->axes});
+      else
+        llvm::append_range(open, operands[node->order]);
+    }
+  }
+  return roots;
+}
+
 void Sema::findHeadSizes() {
-  // Which axes are whole in every statement.
+  // Which axes are whole in all that is written.
   AxisSet inside = 0, notWhole = 0, known = 0;
   AxisSet notLoop = 0;                // may not be loops instead
   AxisSet inSums = 0, aroundSums = 0; // might, if those around were known
@@ -135,13 +177,10 @@ void Sema::findHeadSizes() {
   std::vector<bool> isLive;
   const Operands operands = operandsOf(nodes, kernel);
   const std::vector<AxisSet> reduced = reducedIn(nodes, operands);
-  for (const CheckedStatement &statement : kernel.body) {
-    if (statement.kind != CheckedStatement::Output)
-      continue;
-    std::vector<AxisSet> above = enclosing(statement.value, operands, isLive),
-                         others = enclosing(statement.value, operands, isLive,
+  for (const Root &root : rootsOf(kernel, operands)) {
+    std::vector<AxisSet> above = enclosing(root.value, operands, isLive),
+                         others = enclosing(root.value, operands, isLive,
                                             /*withSums=*/false);
-    AxisSet left = leftOf(statement);
     for (size_t i = 0; i < isLive.size(); ++i) {
       if (!isLive[i])
         continue;
@@ -154,7 +193,7 @@ void Sema::findHeadSizes() {
       AxisSet bound = nodes[i]->bound;
       AxisSet inBody = reduced[nodes[i]->operands[0]->order];
       AxisSet around = above[i] & ~bound;
-      AxisSet lacked = left & ~nodes[i]->axes;
+      AxisSet lacked = root.left & ~nodes[i]->axes;
       if (around) {
         inside |= bound;
         if ((others[i] & ~bound) || !((bound | lacked) & ~known)) {

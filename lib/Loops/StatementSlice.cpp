@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "StatementSlice.h"
+#include "WholeAxes.h"
 
 using namespace mlir;
 
@@ -43,12 +44,6 @@ void forEachLoop(const Statement &statement,
 static attn::Axes ownLoop(Operation *op, attn::AxesAnalysis &axes) {
   auto loop = dyn_cast<attn::ForOp>(op);
   return axes.setOf(loop ? ValueRange(loop.getAxis()) : ValueRange());
-}
-
-/// A materialised value's grid computes the mark's operand; all others read it.
-/// A value without axes is a constant, cheaper than any memory.
-static bool isMaterialized(Operation *op, attn::AxesAnalysis &axes) {
-  return isa<attn::MaterializeOp>(op) && axes.of(op->getResult(0)).any();
 }
 
 /// One walk up from the statement's roots, users before operands. `underLoop`

@@ -20,6 +20,10 @@ std::optional<int64_t> getConstantExtent(attn::KernelOp kernel,
   return constant.getValue();
 }
 
+bool isMaterialized(Operation *op, attn::AxesAnalysis &axes) {
+  return isa<attn::MaterializeOp>(op) && axes.of(op->getResult(0)).any();
+}
+
 namespace {
 
 /// Which reductions of a kernel stand in the bodies of which.
@@ -69,6 +73,14 @@ struct Nesting {
         attn::Axes left = axes.ofAny(write.getIndices());
         lacked[i] |= left.reset(axes.of(reductions[i]));
       }
+    if (isMaterialized(op, axes)) {
+      // It is written and read again: nothing below it stands in what is above.
+      for (unsigned i : own.set_bits()) {
+        attn::Axes left = axes.of(op->getResult(0));
+        lacked[i] |= left.reset(axes.of(reductions[i]));
+      }
+      own.reset();
+    }
     for (Value result : op->getResults())
       reached[result] = own;
   }

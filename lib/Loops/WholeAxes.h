@@ -19,6 +19,11 @@ constexpr int64_t maxWholeExtent = 512;
 std::optional<int64_t> getConstantExtent(attn::KernelOp kernel,
                                          mlir::BlockArgument index);
 
+/// Whether a value goes through memory, as the schedule marks it: its grid
+/// computes the mark's operand, all others read it. A value without axes is a
+/// constant, cheaper than any memory.
+bool isMaterialized(mlir::Operation *op, attn::AxesAnalysis &axes);
+
 /// The axes that are summed inside a score, such as a head's d: they stand
 /// whole in the tile. Every reduction over such an axis v has no reduction over
 /// another axis in its body; one at least stands inside a reduction over

@@ -57,8 +57,9 @@ attn.kernel @column_sums sizes(%M, %N) indices(%m < M, %n < N, %d < 64)
   // CHECK: attn.write %{{.*}} to %A[%n]
 }
 
-// Standard attention: scores tiled both ways, then each row's softmax in a
-// grid that writes in its loop, then the second product.
+// Standard attention: scores tiled both ways (d is summed in nothing else: a
+// loop), then each row's softmax in a grid that writes in its loop, then the
+// second product.
 // CHECK-LABEL: attn.kernel @standard
 attn.kernel @standard sizes(%M, %N) indices(%m < M, %n < N, %d < 64, %e < 64)
     ins(%Q: f32[M, 64], %K: f32[N, 64], %V: f32[N, 64]) outs(%O: f32[M, 64]) {
@@ -75,7 +76,7 @@ attn.kernel @standard sizes(%M, %N) indices(%m < M, %n < N, %d < 64, %e < 64)
   attn.write %o to %O[%m, %e] : f32, tensor<?x64xf32>
   // CHECK-DAG: %[[S:.*]] = attn.workspace "s"
   // CHECK-DAG: %[[P:.*]] = attn.workspace "p"
-  // CHECK: attn.grid step() tile(%m, %n) loop() whole(%d) {
+  // CHECK: attn.grid step() tile(%m, %n) loop(%d) whole() {
   // CHECK: attn.write %{{.*}} to %[[S]][%m, %n]
   // CHECK: attn.grid step() tile(%m) loop(%n) whole() {
   // CHECK-NEXT: attn.read %[[S]][%m, %n]
