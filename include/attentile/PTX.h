@@ -65,8 +65,9 @@ struct GpuImage {
 /// compiler. Nothing if there is none.
 std::optional<std::string> findPtxas();
 
-/// Runs ptxas; again at -O1 where it spills, and keeps what spills less. Its
-/// first error is the error; what it warns of is a diagnostic at `loc`.
+/// Runs ptxas, at -O1 for very long kernels; again where it spills, and keeps
+/// what spills less. Its first error is the error; what it warns of is a
+/// diagnostic at `loc`.
 llvm::Expected<GpuImage> assemble(llvm::StringRef ptx, llvm::StringRef ptxas,
                                   const GpuTarget &target,
                                   const GpuOptions &options,

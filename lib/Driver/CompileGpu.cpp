@@ -62,6 +62,26 @@ static std::string textOf(const json::Object &manifest) {
   return sealed(text);
 }
 
+/// Bytes that a thread writes and reads for want of registers: more is told.
+static constexpr int64_t kMuchSpilled = 2048;
+
+static void warnOfSpills(const json::Object &manifest, Location loc) {
+  for (const json::Value &launch : *manifest.getArray("launches")) {
+    const json::Object &object = *launch.getAsObject();
+    int64_t bytes = object.getInteger("spill_bytes").value_or(0);
+    if (bytes <= kMuchSpilled)
+      continue;
+    llvm::StringRef name = *object.getString("kernel");
+    emitWarning(loc) << "'" << name
+                     << "' needs more registers than there are: each thread "
+                        "writes and reads "
+                     << bytes
+                     << " bytes of memory instead, which is slow; a schedule "
+                        "with smaller tiles, or that materializes lets, may "
+                        "need less";
+  }
+}
+
 int emitGpuCode(const CompileCommandOptions &options, Session &session,
                 ModuleOp module, llvm::StringRef name) {
   using Emit = CompileCommandOptions::Emit;
@@ -110,6 +130,7 @@ int emitGpuCode(const CompileCommandOptions &options, Session &session,
                llvm::sys::path::filename(withEnding(file, "cubin")));
   if (!cubin)
     return wrongProgram(cubin.takeError());
+  warnOfSpills(*manifest, loc);
   if (cubin->empty()) {
     printNote("no ptxas in PATH, CUDA_HOME or a Python package: PTX is written "
               "instead of a cubin, and the driver compiles it");

@@ -156,7 +156,7 @@ private:
   /// program of its own: a tile would hold as many keys again for each.
   void placeRows(ArrayRef<attn::ReduceOp> sums) {
     attn::Axes ofOneFactor = axesOfOneFactor(sums);
-    bool mustShare = !scores.empty() && !loops.empty();
+    bool mustShare = !loops.empty() && (!scores.empty() || whole.any());
     for (bool any : {false, true})
       for (BlockArgument index : llvm::reverse(statement.left)) {
         unsigned number = axes.numberOf(index);
@@ -193,16 +193,36 @@ private:
   }
 
   /// Whether something that the loop reads lacks the axis, so that all its rows
-  /// have it in common.
+  /// have it in common. What only says where else to read, a page's number,
+  /// does not count.
   bool sharesWhatLoopsRead(unsigned axis) {
     bool shares = false;
     forEachOwn(statement, [&](Operation *op) {
       op->walk([&](attn::ReadOp read) {
         attn::Axes own = axes.of(read.getResult());
-        shares |= own.anyCommon(loop) && !own.test(axis);
+        shares |= own.anyCommon(loop) && !own.test(axis) && !isIndexOnly(read);
       });
     });
     return shares;
+  }
+
+  /// Whether a value is used for indices of reads alone, if at all.
+  static bool isIndexOnly(attn::ReadOp read) {
+    llvm::SetVector<Operation *> users;
+    auto add = [&](Value value) {
+      for (OpOperand &use : value.getUses())
+        if (!isa<attn::ReadOp>(use.getOwner()))
+          users.insert(use.getOwner());
+    };
+    add(read.getResult());
+    for (size_t i = 0; i < users.size(); ++i) {
+      if (isa<attn::ReduceOp, attn::WriteOp>(users[i]) ||
+          users[i]->getNumRegions() || users[i]->getNumResults() == 0)
+        return false;
+      for (Value result : users[i]->getResults())
+        add(result);
+    }
+    return true;
   }
 
   /// Tiles the last axis that only one factor of a product has, one whose rows

@@ -234,6 +234,23 @@ static std::string withFewerBlocks(StringRef ptx, const GpuImage &image) {
   return result;
 }
 
+/// A kernel of more lines takes ptxas minutes at -O3, and spills about as much
+/// as at -O1.
+constexpr int64_t kLinesAtO3 = 20000;
+
+/// Bytes: of all kernels. More does not come of what was moved up too far.
+constexpr int64_t kSpillsNearLimit = 1024;
+
+/// The lines of PTX of the longest kernel.
+static int64_t longestKernel(StringRef ptx) {
+  int64_t longest = 0;
+  for (auto [entry, rest] = ptx.split(".entry "); !rest.empty();) {
+    std::tie(entry, rest) = rest.split(".entry ");
+    longest = std::max<int64_t>(longest, entry.count('\n'));
+  }
+  return longest;
+}
+
 Expected<GpuImage> assemble(StringRef ptx, StringRef ptxas,
                             const GpuTarget &target, const GpuOptions &options,
                             mlir::Location loc) {
@@ -245,22 +262,29 @@ Expected<GpuImage> assemble(StringRef ptx, StringRef ptxas,
       return std::move(error);
     return assembleOnce(source.path, ptxas, level, target, options, loc);
   };
-  Expected<GpuImage> image = tryAt(ptx, "-O3");
+  StringRef level = longestKernel(ptx) > kLinesAtO3 ? "-O1" : "-O3";
+  Expected<GpuImage> image = tryAt(ptx, level);
   if (!image)
     return image.takeError();
+  auto retry = [&](StringRef text, StringRef level) -> Error {
+    Expected<GpuImage> other = tryAt(text, level);
+    if (!other)
+      return other.takeError();
+    if (spillsOf(*other) < spillsOf(*image))
+      image = std::move(other);
+    return Error::success();
+  };
   // Where it wants room for another block, ptxas spills: it is asked for less.
+  if (spillsOf(*image) > 0)
+    if (std::string roomy = withFewerBlocks(ptx, *image); !roomy.empty())
+      if (Error error = retry(roomy, level))
+        return std::move(error);
   // Near the limit it spills what it moved up too far itself. At -O1 it moves
   // less; where nothing spills that is slower (docs/performance.md).
-  std::string roomy =
-      spillsOf(*image) > 0 ? withFewerBlocks(ptx, *image) : std::string();
-  for (auto [text, level] : {std::pair(StringRef(roomy), "-O3"), {ptx, "-O1"}})
-    if (spillsOf(*image) > 0 && !text.empty()) {
-      Expected<GpuImage> other = tryAt(text, level);
-      if (!other)
-        return other.takeError();
-      if (spillsOf(*other) < spillsOf(*image))
-        image = std::move(other);
-    }
+  if (int64_t spilled = spillsOf(*image);
+      spilled > 0 && spilled <= kSpillsNearLimit && level != "-O1")
+    if (Error error = retry(ptx, "-O1"))
+      return std::move(error);
   Expected<std::string> version = versionOf(ptxas);
   if (!version)
     return version.takeError();
