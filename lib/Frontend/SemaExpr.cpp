@@ -482,6 +482,14 @@ const TypedExpr *Sema::binary(const Expr &expr, const Scope &scope) {
               ast::spelling(op) + " " + Twine(*y));
     return nullptr;
   }
+  if (op == BinaryOp::Div && x && left.kind == Expr::Int && *x > 0 &&
+      !scope.inlinedAt && (y ? *y > *x : *x == 1))
+    // [L2.19]
+    diagnostics
+        .warning(file, expr.range,
+                 "integers divide to 0 here" +
+                     Twine(y ? "" : " unless the divisor is 1"))
+        .note("write " + Twine(*x) + ".0 for a quotient of floats");
   bool compares = op >= BinaryOp::Eq && op <= BinaryOp::Ge;
   return make(nodeOp, compares ? ValueType::Bool : a->type, expr.range, {a, b});
 }

@@ -180,6 +180,8 @@ void Sema::reportUnknownFunction(const Scope &scope, ast::Name name) {
   StringRef nearest = nearestName(name.str(), candidates);
   if (!nearest.empty())
     e.note("did you mean '" + nearest + "'?");
+  else if (name.str() == "not")
+    e.note("write ! for 'not'");
   else
     e.note("define it, as in fn " + name.str() + "(x) = ...;");
 }

@@ -112,12 +112,16 @@ void Sema::reportUnknown(const Scope &scope, ast::Name name, bool isRead) {
     if (scope.kind == Scope::Body || entity.kind == Entity::Size ||
         entity.kind == Entity::In)
       candidates.push_back(known);
+  if (scope.kind == Scope::Body && !isRead)
+    candidates.insert(candidates.end(), {"inf", "true", "false"});
   llvm::sort(candidates); // the table's order is no order
   StringRef nearest = nearestName(name.str(), candidates);
   // [L1.18]
   Diagnostic &e = error(scope, name.range, "unknown name '" + name.str() + "'");
   if (!nearest.empty())
     e.note("did you mean '" + nearest + "'?");
+  else if (name.str().starts_with_insensitive("infinity"))
+    e.note("write inf");
   else if (scope.kind == Scope::Head)
     e.note("sizes and scalar parameters are known here");
   else if (isRead)

@@ -148,6 +148,8 @@ void frontend::reportSyntaxError(ParseContext &context, SourceRange range,
       !context.source.text({context.lexicalError, range.begin}).contains('\n'))
     return;
   StringRef got = context.source.text(range);
+  StringRef before = context.source.text({0, range.begin}).rtrim();
+  StringRef after = context.text.drop_front(range.end - context.begin);
   std::string wanted = describe(expected);
   std::string shown =
       atEnd
@@ -166,8 +168,7 @@ void frontend::reportSyntaxError(ParseContext &context, SourceRange range,
   else if (wanted == "an element type")
     error.note("the types are f32, bf16, f16, f8e4m3, f8e5m2, i8, i4, i32, i64 "
                "and bool");
-  else if (got == "(" &&
-           noteReduction(error, context.source.text({0, range.begin})))
+  else if (got == "(" && noteReduction(error, before))
     return;
   else if (got == "=" && wanted == "'['")
     error.note("a value has a name by 'let NAME = ...', an output its indices, "
@@ -175,12 +176,20 @@ void frontend::reportSyntaxError(ParseContext &context, SourceRange range,
                "next (NAME = ...)");
   else if (got == "=" && llvm::is_contained(expected, "'=='"))
     error.note("write == to compare");
-  else if (got == "*" &&
-           context.source.text({0, range.begin}).rtrim().ends_with("*"))
+  else if (got == "*" && before.ends_with("*"))
     error.note("write pow(x, y)");
-  else if (got == "and" || got == "or")
-    error.note(got == "and" ? "write && between conditions"
-                            : "write || between conditions");
+  else if (got == "and")
+    error.note("write && between conditions");
+  else if (got == "or" || (got == "|" && llvm::is_contained(expected, "'||'")))
+    error.note("write || between conditions");
+  else if (got == "mod" || got == "div")
+    error.note(got == "mod" ? "write %" : "write /");
+  else if ((got == ">" || got == "<") && before.ends_with(got))
+    error.note("there are no shifts: write x / 4 for two bits to the right, "
+               "x * 4 to the left");
+  else if (wanted == "'['" && after.starts_with("="))
+    error.note("a let may take an earlier let's name: let NAME = NAME " + got +
+               " ...");
   else if (atEnd && llvm::is_contained(expected, "'}'"))
     error.note("a '{' was not closed");
   else if (wanted == "a declaration")
