@@ -22,19 +22,27 @@ Variant *ConfigSets::variantOf(const Config &config) {
   return found->second.get();
 }
 
-/// The extent number `level` of a row's or loop's size: by its axis's tile.
+/// The extent number `level` of a row's or loop's size: by its axis's tile. An
+/// axis that is visited index by index has few, of three key axes the most:
+/// the reference visits all pairs.
 int64_t ConfigSets::sizeAt(Variant &variant, const std::string &size,
                            unsigned level) {
-  int64_t tile = 64;
+  constexpr int64_t kUnknown = 64, kByIndex = 3;
+  int64_t tile = 0;
+  bool isAxis = false;
   attn::KernelOp kernel = variant.kernel;
   for (BlockArgument axis : kernel.getIndexArgs()) {
     auto symbol =
         dyn_cast<AffineSymbolExpr>(kernel.getExtent(axis).getResult(0));
-    if (symbol &&
-        cast<StringAttr>(kernel.getSizeNames()[symbol.getPosition()]) == size)
-      if (int64_t known = variant.tiles.lookup(kernel.nameOf(axis)))
-        tile = known;
+    if (!symbol ||
+        cast<StringAttr>(kernel.getSizeNames()[symbol.getPosition()]) != size)
+      continue;
+    isAxis = true;
+    if (int64_t known = variant.tiles.lookup(kernel.nameOf(axis)))
+      tile = known;
   }
+  if (tile == 0)
+    tile = isAxis && !variant.tiles.empty() ? kByIndex : kUnknown;
   return extentsToTry(tile)[level];
 }
 
