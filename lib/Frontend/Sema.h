@@ -301,6 +301,8 @@ private:
   //===--- SemaHeadSizes.cpp ----------------------------------------------===//
   /// With these known, head sizes in sums over their axes need not be.
   std::vector<std::string> sizesAroundSums;
+  /// Axes that are reduced three deep, as c of softmax[n](sum[d](sum[c](...))).
+  AxisSet reducedDeep = 0;
   /// The axis for which a size, by its number, is one of a head: it is reduced
   /// inside another reduction, or an output's last that no score has.
   struct HeadAxis {

@@ -189,6 +189,12 @@ void Sema::checkAllKnown() {
       if (!sizesAroundSums.empty())
         e.note("or bind " + llvm::join(sizesAroundSums, ", ") +
                ": sums in sums over known sizes may be of any length");
+      for (auto [i, index] : llvm::enumerate(kernel.indices))
+        if (reducedDeep >> i & 1)
+          e.note(
+              "or write what is reduced over '" + index.name.str() +
+              "' as a let that a schedule materializes: it is reduced inside "
+              "two others");
     } else if (!size.standsAlone)
       // [L1.3]
       error(size.range, "size '" + size.name +

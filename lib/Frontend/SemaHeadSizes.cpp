@@ -196,6 +196,7 @@ void Sema::findHeadSizes() {
       AxisSet lacked = root.left & ~nodes[i]->axes;
       if (around) {
         inside |= bound;
+        reducedDeep |= inBody & ~bound;
         if ((others[i] & ~bound) || !((bound | lacked) & ~known)) {
           notLoop |= bound;
         } else if (around & ~known) {
