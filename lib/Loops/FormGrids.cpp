@@ -165,7 +165,9 @@ private:
     };
     if (failed(placeCuts()))
       return failure();
-    if (cutLoopsApart(statement, kernel, axes, whole) && failed(placeCuts()))
+    if ((cutReductionsApart(statement, kernel, axes, whole) ||
+         cutLoopsApart(statement, kernel, axes, whole)) &&
+        failed(placeCuts()))
       return failure();
     lastGrid = join(statement, earliest);
     return success();

@@ -55,11 +55,18 @@ void assignRoles(Statement &statement, attn::KernelOp kernel,
                  attn::AxesAnalysis &axes, const attn::Axes &whole,
                  const attn::Axes &tiled);
 
+/// Cuts reductions that several axes of the statement lack, as in O[b, m, e] =
+/// max[k](w[h, k]) * x: loops around the write would hold tiles of them all.
+/// Whether there are any; the roles are then to be found again.
+bool cutReductionsApart(Statement &statement, attn::KernelOp kernel,
+                        attn::AxesAnalysis &axes, const attn::Axes &whole);
+
 /// Cuts what is better a grid of its own, so that its loop is one: sums of
 /// products whose rows are other ones than the statement's tile has, as of
 /// O[y, x] = sum[u](...K[y, u]...) + sum[v](...K[v, x]...), where rows along x
-/// share the keys of the first sum alone; and sums of softmaxes over several
-/// axes. Whether there are any; the roles are then to be found again.
+/// share the keys of the first sum alone; what is the same for all of its rows;
+/// and sums of softmaxes over several axes. Whether there are any; the roles
+/// are then to be found again.
 bool cutLoopsApart(Statement &statement, attn::KernelOp kernel,
                    attn::AxesAnalysis &axes, const attn::Axes &whole);
 

@@ -48,7 +48,7 @@ static attn::Axes ownLoop(Operation *op, attn::AxesAnalysis &axes) {
 
 /// One walk up from the statement's roots, users before operands. `underLoop`
 /// are the axes over whose tiles the statement's write loops; reductions over
-/// `noLoop` are cut.
+/// axes of `noLoop` are cut.
 static void walkSlice(Statement &statement, attn::KernelOp kernel,
                       attn::AxesAnalysis &axes, const attn::Axes &whole,
                       const attn::Axes &underLoop, const attn::Axes &noLoop) {
@@ -80,11 +80,9 @@ static void walkSlice(Statement &statement, attn::KernelOp kernel,
     attn::Axes bound = ownLoop(&op, axes);
     if (auto reduction = dyn_cast<attn::ReduceOp>(op))
       bound = axes.setOf(reduction.getAxes());
+    bool isCut = bound.anyCommon(noLoop) || isMaterialized(&op, axes);
     bound.reset(whole);
-    bool dependsOnLoop =
-        bound.any() && under.anyCommon(axes.ofAny(op.getResults()));
-    bool isCut =
-        dependsOnLoop || bound.anyCommon(noLoop) || isMaterialized(&op, axes);
+    isCut |= bound.any() && under.anyCommon(axes.ofAny(op.getResults()));
     if (!own && isCut) {
       for (Value result : op.getResults())
         if (reached.contains(result))
@@ -178,6 +176,18 @@ public:
     return loops.anyCommon(shared) ? result : axes.setOf({});
   }
 
+  /// What is the same for all rows of the tile, beside what is not: a weight of
+  /// a head, max[k](w[h, k]).
+  attn::Axes ofAllRows() {
+    unsigned row = axes.numberOf(statement.roles.tile.front());
+    attn::Axes result = loops;
+    forEachReduction(statement, [&](attn::ReduceOp reduction) {
+      if (axes.of(reduction).test(row))
+        result.reset(axes.setOf(reduction.getAxes()));
+    });
+    return result == loops ? axes.setOf({}) : result;
+  }
+
   /// Softmaxes whose loops would be one each: of several axes in a statement
   /// they are not. All but one, where there is nothing else.
   attn::Axes ofSoftmaxes() {
@@ -220,6 +230,22 @@ private:
 
 } // namespace
 
+bool cutReductionsApart(Statement &statement, attn::KernelOp kernel,
+                        attn::AxesAnalysis &axes, const attn::Axes &whole) {
+  bool hasLoop = false;
+  forEachLoop(statement, [&](attn::ForOp) { hasLoop = true; });
+  attn::Axes reduced = axes.setOf({}),
+             written = axes.setOf(statement.roles.loop);
+  forEachReduction(statement, [&](attn::ReduceOp reduction) {
+    reduced |= axes.setOf(reduction.getAxes());
+  });
+  if (hasLoop || written.reset(reduced).count() < 2)
+    return false;
+  const attn::Axes none = axes.setOf({});
+  walkSlice(statement, kernel, axes, whole, none, reduced);
+  return !statement.cuts.empty();
+}
+
 bool cutLoopsApart(Statement &statement, attn::KernelOp kernel,
                    attn::AxesAnalysis &axes, const attn::Axes &whole) {
   const AxisRoles &roles = statement.roles;
@@ -229,6 +255,8 @@ bool cutLoopsApart(Statement &statement, attn::KernelOp kernel,
     return false;
   LoopsApart loops(statement, axes);
   attn::Axes apart = loops.ofOtherRows();
+  if (apart.none())
+    apart = loops.ofAllRows();
   if (apart.none())
     apart = loops.ofSoftmaxes();
   apart.reset(axes.ofAny(statement.indices));

@@ -129,10 +129,10 @@ Value emitVote(OpBuilder &b, MaskCondition part, scf::ForOp loop) {
 /// The comparison again, where the branch needs it, with what is made of pairs
 /// and what partial blocks alone load or divide.
 Value cloneBound(OpBuilder &b, Value value, scf::ForOp loop) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
   Operation *op = value.getDefiningOp();
-  if (!op || !type)
+  if (!op || !tile::isTile(value.getType())) // a tensor is no tile
     return value;
+  auto type = cast<RankedTensorType>(value.getType());
   bool isOfBranch = loop->isProperAncestor(op) && op->getParentOp() != loop;
   if (type.getRank() < 2 && !isa<arith::CmpIOp, tile::BroadcastOp>(op) &&
       !(isOfBranch && isa<tile::LoadOp, arith::IndexCastOp, attn::FloorDivOp,
