@@ -150,22 +150,30 @@ private:
         place(index, /*beside=*/tiles-- > 1);
   }
 
-  /// Rows of reductions whose scores are no product: the last axis whose rows
-  /// share what the loop reads, one that a sum has of one factor alone before
-  /// others. Where none does, as in a query a head for decoding, each row is a
-  /// program of its own: a tile would hold as many keys again for each.
+  /// Rows of reductions whose scores are no product: the axis whose rows share
+  /// most of what the loop reads, of several the last, one that a sum has of
+  /// one factor alone before others. Where none does, as in a query a head for
+  /// decoding, each row is a program of its own: a tile would hold as many keys
+  /// again for each.
   void placeRows(ArrayRef<attn::ReduceOp> sums) {
     attn::Axes ofOneFactor = axesOfOneFactor(sums);
     bool mustShare = !loops.empty() && (!scores.empty() || whole.any());
-    for (bool any : {false, true})
+    for (bool any : {false, true}) {
+      BlockArgument best;
+      unsigned most = 0;
       for (BlockArgument index : llvm::reverse(statement.left)) {
         unsigned number = axes.numberOf(index);
-        if (!rest.test(number) || (!any && !ofOneFactor.test(number)) ||
-            (mustShare && !sharesWhatLoopsRead(number)))
+        if (!rest.test(number) || (!any && !ofOneFactor.test(number)))
           continue;
-        place(index, /*beside=*/false);
-        return;
+        unsigned shared = countShared(number);
+        if ((mustShare && shared == 0) || (best && shared <= most))
+          continue;
+        best = index;
+        most = shared;
       }
+      if (best)
+        return place(best, /*beside=*/false);
+    }
   }
 
   /// The axes that the left factors alone of sums of products have, and those
@@ -192,18 +200,18 @@ private:
     return lhs;
   }
 
-  /// Whether something that the loop reads lacks the axis, so that all its rows
-  /// have it in common. What only says where else to read, a page's number,
-  /// does not count.
-  bool sharesWhatLoopsRead(unsigned axis) {
-    bool shares = false;
+  /// How much of what the loop reads lacks the axis, so that all its rows have
+  /// it in common. What only says where else to read, a page's number, does not
+  /// count.
+  unsigned countShared(unsigned axis) {
+    unsigned shared = 0;
     forEachOwn(statement, [&](Operation *op) {
       op->walk([&](attn::ReadOp read) {
         attn::Axes own = axes.of(read.getResult());
-        shares |= own.anyCommon(loop) && !own.test(axis) && !isIndexOnly(read);
+        shared += own.anyCommon(loop) && !own.test(axis) && !isIndexOnly(read);
       });
     });
-    return shares;
+    return shared;
   }
 
   /// Whether a value is used for indices of reads alone, if at all.
@@ -235,7 +243,7 @@ private:
     for (bool any : {false, true})
       for (BlockArgument index : llvm::reverse(statement.left)) {
         unsigned number = axes.numberOf(index);
-        if (!any && !both && !sharesWhatLoopsRead(number))
+        if (!any && !both && countShared(number) == 0)
           continue;
         for (int side : {0, 1})
           if (open[side] && rest.test(number) && sides[side]->test(number)) {
