@@ -105,6 +105,12 @@ std::unique_ptr<Space> makeSpace(const Source &source,
 std::vector<int64_t> extentsToTry(int64_t tile);
 inline constexpr unsigned numExtentsToTry = 6;
 
+/// Adds the sizes of tiled rows and of loops, of levels below numExtentsToTry:
+/// by their axes' tiles. An axis that is visited index by index has few, as the
+/// reference visits all pairs.
+void addTiledSizes(Config &config, Variant &variant, const Space &space,
+                   unsigned rowLevel, unsigned loopLevel);
+
 /// The variant's sizes, in the order of its kernel's, from a configuration.
 std::vector<int64_t> sizesOf(Variant &variant, const Config &config);
 

@@ -22,30 +22,6 @@ Variant *ConfigSets::variantOf(const Config &config) {
   return found->second.get();
 }
 
-/// The extent number `level` of a row's or loop's size: by its axis's tile. An
-/// axis that is visited index by index has few, of three key axes the most:
-/// the reference visits all pairs.
-int64_t ConfigSets::sizeAt(Variant &variant, const std::string &size,
-                           unsigned level) {
-  constexpr int64_t kUnknown = 64, kByIndex = 3;
-  int64_t tile = 0;
-  bool isAxis = false;
-  attn::KernelOp kernel = variant.kernel;
-  for (BlockArgument axis : kernel.getIndexArgs()) {
-    auto symbol =
-        dyn_cast<AffineSymbolExpr>(kernel.getExtent(axis).getResult(0));
-    if (!symbol ||
-        cast<StringAttr>(kernel.getSizeNames()[symbol.getPosition()]) != size)
-      continue;
-    isAxis = true;
-    if (int64_t known = variant.tiles.lookup(kernel.nameOf(axis)))
-      tile = known;
-  }
-  if (tile == 0)
-    tile = isAxis && !variant.tiles.empty() ? kByIndex : kUnknown;
-  return extentsToTry(tile)[level];
-}
-
 /// The factors: types, head sizes, rows, loops, other sizes, strides, values.
 std::vector<unsigned> ConfigSets::levels() {
   unsigned types = 1;
@@ -70,15 +46,8 @@ Config ConfigSets::makeConfig(llvm::ArrayRef<unsigned> row) {
   for (auto [name, size] :
        llvm::zip(space.headNames, space.headChoices[row[1]]))
     config.heads.push_back({name, size});
-  if (Variant *variant = variantOf(config)) {
-    // Further row or loop sizes take the next levels.
-    for (auto [i, name] : llvm::enumerate(space.rowSizes))
-      config.sizes.push_back(
-          {name, sizeAt(*variant, name, (row[2] + i) % numExtentsToTry)});
-    for (auto [i, name] : llvm::enumerate(space.loopSizes))
-      config.sizes.push_back(
-          {name, sizeAt(*variant, name, (row[3] + i) % numExtentsToTry)});
-  }
+  if (Variant *variant = variantOf(config))
+    addTiledSizes(config, *variant, space, row[2], row[3]);
   for (auto [name, size] :
        llvm::zip(space.otherNames, space.otherChoices[row[4]]))
     config.sizes.push_back({name, size});

@@ -35,7 +35,6 @@ private:
   std::vector<Config> product(bool ofStridesAndValues);
   Config makeConfig(llvm::ArrayRef<unsigned> row);
   std::vector<unsigned> levels();
-  int64_t sizeAt(Variant &variant, const std::string &size, unsigned level);
 
   const Source &source;
   const Space &space;

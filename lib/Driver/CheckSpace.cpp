@@ -66,6 +66,40 @@ std::vector<int64_t> extentsToTry(int64_t tile) {
   return {1, std::max<int64_t>(tile - 1, 1), tile, tile + 1, prime, 0};
 }
 
+/// The extent number `level` of a row's or loop's size: by its axis's tile. An
+/// axis that is visited index by index has few, of three key axes the most:
+/// the reference visits all pairs.
+static int64_t sizeAt(Variant &variant, const std::string &size,
+                      unsigned level) {
+  constexpr int64_t kUnknown = 64, kByIndex = 3;
+  int64_t tile = 0;
+  bool isAxis = false;
+  attn::KernelOp kernel = variant.kernel;
+  for (BlockArgument axis : kernel.getIndexArgs()) {
+    auto symbol =
+        dyn_cast<AffineSymbolExpr>(kernel.getExtent(axis).getResult(0));
+    if (!symbol ||
+        cast<StringAttr>(kernel.getSizeNames()[symbol.getPosition()]) != size)
+      continue;
+    isAxis = true;
+    if (int64_t known = variant.tiles.lookup(kernel.nameOf(axis)))
+      tile = known;
+  }
+  if (tile == 0)
+    tile = isAxis && !variant.tiles.empty() ? kByIndex : kUnknown;
+  return extentsToTry(tile)[level];
+}
+
+void addTiledSizes(Config &config, Variant &variant, const Space &space,
+                   unsigned rowLevel, unsigned loopLevel) {
+  // Further row or loop sizes take the next levels.
+  for (auto [names, level] : {std::pair(&space.rowSizes, rowLevel),
+                              std::pair(&space.loopSizes, loopLevel)})
+    for (auto [i, name] : llvm::enumerate(*names))
+      config.sizes.push_back(
+          {name, sizeAt(variant, name, (level + i) % numExtentsToTry)});
+}
+
 //===----------------------------------------------------------------------===//
 // Variants
 //===----------------------------------------------------------------------===//
@@ -306,7 +340,7 @@ static void findOtherChoices(Variant &variant, Space &space) {
             most = product;
           }
         } while (nextIndex(index, counts));
-        if (most > 0)
+        if (most > 0 && !llvm::is_contained(space.otherChoices, best))
           space.otherChoices.push_back(best);
       };
   for (unsigned i = 0; i < 3; ++i) {
@@ -317,7 +351,7 @@ static void findOtherChoices(Variant &variant, Space &space) {
   }
   // H == 5 * G, say: other numbers, few and many.
   if (space.otherChoices.empty())
-    for (int64_t limit : {16, 48})
+    for (int64_t limit : {16, 48, 256})
       choose(
           0, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16},
           [&](int64_t, int64_t, int64_t product) { return product <= limit; });
@@ -338,6 +372,24 @@ static bool relateRoles(Variant &variant, Space &space) {
       llvm::erase(space.loopSizes, names[i]);
     }
   return space.otherNames.size() > before;
+}
+
+/// Whether some sizes to try keep the constraints, as far as these are of
+/// sizes.
+static bool permitsSome(Variant &variant, const Space &space) {
+  std::vector<HostTensor> noScalars(variant.kernel.getInNames().size());
+  for (const std::vector<int64_t> &choice : space.otherChoices)
+    for (unsigned row = 0; row < numExtentsToTry; ++row)
+      for (unsigned loop = 0; loop < numExtentsToTry; ++loop) {
+        Config config;
+        for (auto [name, size] : llvm::zip(space.otherNames, choice))
+          config.sizes.push_back({name, size});
+        addTiledSizes(config, variant, space, row, loop);
+        if (!findBrokenAssumption(variant.kernel, noScalars,
+                                  sizesOf(variant, config)))
+          return true;
+      }
+  return false;
 }
 
 std::unique_ptr<Space> makeSpace(const Source &source,
@@ -390,8 +442,11 @@ std::unique_ptr<Space> makeSpace(const Source &source,
       space->otherNames.push_back(name);
   }
   findOtherChoices(*variant, *space);
-  if (space->otherChoices.empty() && relateRoles(*variant, *space))
+  // N % 16 == 0 && N >= M, say, where both sizes are of rows: together.
+  if (!permitsSome(*variant, *space) && relateRoles(*variant, *space)) {
+    space->otherChoices.clear();
     findOtherChoices(*variant, *space);
+  }
   if (space->otherChoices.empty()) {
     diagnostics
         .error(*space->file, space->range,

@@ -254,6 +254,13 @@ int attentile::driverMain(int argc, char **argv) {
   forgetLibraryFlags();
   cl::SetVersionPrinter(printVersion);
   StringRef command = argc > 1 ? argv[1] : "";
+  // attentile help run: what run --help says.
+  const char *asked[] = {argv[0], argc > 2 ? argv[2] : "", "--help"};
+  if (command == "help" && argc > 2) {
+    argc = std::size(asked);
+    argv = const_cast<char **>(asked);
+    command = argv[1];
+  }
   if (command == "run")
     return runMain(argc, argv);
   if (command == "compile")

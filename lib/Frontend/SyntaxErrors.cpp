@@ -182,6 +182,11 @@ void frontend::reportSyntaxError(ParseContext &context, SourceRange range,
     error.note("write && between conditions");
   else if (got == "or" || (got == "|" && llvm::is_contained(expected, "'||'")))
     error.note("write || between conditions");
+  else if (lastName(before) == "if")
+    error.note("write where(condition, a, b)");
+  else if (got == "]" && before.ends_with("["))
+    error.note("a tensor has a dimension at least; a scalar input stands "
+               "without brackets, as in x: f32");
   else if (got == "mod" || got == "div")
     error.note(got == "mod" ? "write %" : "write /");
   else if ((got == ">" || got == "<") && before.ends_with(got))
