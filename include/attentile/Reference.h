@@ -59,6 +59,9 @@ struct ReferenceOptions {
   int64_t sampleAbove = int64_t(1) << 28;
   /// Draws those rows.
   uint64_t seed = 0;
+  /// Whether a reduction gives the same bits wherever its formula stands, as on
+  /// a CPU: a score is its row's maximum then, where no other is near.
+  bool reductionsAgree = false;
 };
 
 /// One output of the reference, for all elements in row-major order or, if

@@ -139,6 +139,7 @@ std::string Checker::runOne(const Config &config, StringRef pass,
     ReferenceOptions evaluation;
     evaluation.seed = config.seed;
     evaluation.threads = options.threads;
+    evaluation.reductionsAgree = options.target == "cpu";
     llvm::Expected<ReferenceResult> reference =
         evaluate(variant.kernel, data.ins, data.sizes, evaluation);
     if (!reference)

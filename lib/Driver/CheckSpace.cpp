@@ -340,7 +340,7 @@ static void findOtherChoices(Variant &variant, Space &space) {
             most = product;
           }
         } while (nextIndex(index, counts));
-        if (most > 0 && !llvm::is_contained(space.otherChoices, best))
+        if (most > 0)
           space.otherChoices.push_back(best);
       };
   for (unsigned i = 0; i < 3; ++i) {

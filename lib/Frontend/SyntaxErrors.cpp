@@ -141,6 +141,14 @@ static bool noteReduction(Diagnostic &error, StringRef before) {
   return true;
 }
 
+/// Whether the text ends in `NAME: TYPE[`.
+static bool isEmptyShape(StringRef before) {
+  if (!before.consume_back("["))
+    return false;
+  before = before.rtrim();
+  return before.drop_back(lastName(before).size()).rtrim().ends_with(":");
+}
+
 void frontend::reportSyntaxError(ParseContext &context, SourceRange range,
                                  bool atEnd,
                                  llvm::ArrayRef<StringRef> expected) {
@@ -184,7 +192,7 @@ void frontend::reportSyntaxError(ParseContext &context, SourceRange range,
     error.note("write || between conditions");
   else if (lastName(before) == "if")
     error.note("write where(condition, a, b)");
-  else if (got == "]" && before.ends_with("["))
+  else if (got == "]" && isEmptyShape(before))
     error.note("a tensor has a dimension at least; a scalar input stands "
                "without brackets, as in x: f32");
   else if (got == "mod" || got == "div")

@@ -149,6 +149,30 @@ static bool isRunningReference(Value value) {
          });
 }
 
+/// Whether `extreme` is the maximum or minimum over elements of `value`.
+static bool isOwnExtreme(Value value, Value extreme) {
+  auto reduce = extreme.getDefiningOp<ReduceOp>();
+  return reduce && reduce.getOperand() == value &&
+         (reduce.getKind() == ReduceKind::Max ||
+          reduce.getKind() == ReduceKind::Min);
+}
+
+/// Whether a kernel may compute a reduction again for the value.
+static bool hasReduction(Value value) {
+  llvm::SetVector<Value> values;
+  values.insert(value);
+  for (size_t i = 0; i < values.size(); ++i) {
+    Value each = values[i];
+    Operation *op = each.getDefiningOp();
+    Operation *maker = op ? op : each.getParentBlock()->getParentOp();
+    if (isReduction(maker) || isa<ForOp>(maker))
+      return true;
+    if (op && !isa<MaterializeOp>(op))
+      values.insert(op->operand_begin(), op->operand_end());
+  }
+  return false;
+}
+
 //===----------------------------------------------------------------------===//
 // Building
 //===----------------------------------------------------------------------===//
@@ -348,8 +372,12 @@ unsigned Builder::add(Value root) {
         step.operands.push_back(steps.lookup(operand));
       if (step.op == Op::Select && step.kind == Kind::Float)
         llvm::append_range(step.operands, statisticsOf(step, axes.of(value)));
-      if (auto compare = dyn_cast<arith::CmpFOp>(op))
+      if (auto compare = dyn_cast<arith::CmpFOp>(op)) {
         step.whole = relationsOf(compare.getPredicate());
+        step.isOfExtreme =
+            isOwnExtreme(compare.getLhs(), compare.getRhs()) &&
+            (inputs.reductionsAgree || !hasReduction(compare.getLhs()));
+      }
       if (auto compare = dyn_cast<arith::CmpIOp>(op))
         step.whole = static_cast<int64_t>(compare.getPredicate());
       if (step.op == Op::RoundF)

@@ -295,6 +295,21 @@ static bool compareFloat(int64_t predicate, double a, double b) {
   return predicate & relation;
 }
 
+/// Where one element alone is near its row's extreme it is the extreme: both
+/// are computed alike. Whether all comparisons are certain then.
+static bool decideLoneExtremes(const Step &step, Array &to) {
+  llvm::DenseMap<size_t, unsigned> near;
+  for (int64_t i = 0; i < step.count; ++i)
+    near[step.from.back()[i]] += to.e[i] > 0;
+  bool exact = true;
+  for (int64_t i = 0; i < step.count; ++i) {
+    if (near[step.from.back()[i]] == 1)
+      to.e[i] = 0;
+    exact &= to.e[i] == 0;
+  }
+  return exact;
+}
+
 void Evaluator::computeWhole(const Step &step, Array &to) {
   switch (step.op) {
   case Op::CompareI:
@@ -340,6 +355,8 @@ void Evaluator::computeWhole(const Step &step, Array &to) {
       }
       exact &= to.e[i] == 0;
     }
+    if (step.isOfExtreme && !exact)
+      exact = decideLoneExtremes(step, to);
     if (exact)
       to.e.clear();
     return;

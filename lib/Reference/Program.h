@@ -156,6 +156,7 @@ struct Step {
   bool tainted = false;            // may come from an inf or NaN in memory
   attn::Axes bound;                // by the reductions that it depends on
   bool isDecided = false;          // CompareF: counts as certain
+  bool isOfExtreme = false; // CompareF: of an element with its own maximum
   // MulF, DivF, Pow: whether an operand has a sum in it whose terms a kernel
   // may multiply apart.
   bool splitsFirst = false, splitsSecond = false;
@@ -234,6 +235,8 @@ struct Inputs {
   llvm::ArrayRef<int64_t> sizes;
   /// Of each input, whether it holds an infinity or NaN.
   std::vector<bool> tainted;
+  /// ReferenceOptions::reductionsAgree.
+  bool reductionsAgree = false;
 };
 
 /// The programs of all attn.write of the kernel's block.

@@ -148,7 +148,7 @@ evaluateScalar(const Inputs &inputs, Value value) {
 
 static Inputs untainted(KernelOp kernel, ArrayRef<HostTensor> ins,
                         ArrayRef<int64_t> sizes) {
-  return {kernel, ins, sizes, std::vector<bool>(ins.size())};
+  return {kernel, ins, sizes, std::vector<bool>(ins.size()), false};
 }
 
 llvm::Error applyDefaults(KernelOp kernel, std::vector<HostTensor> &ins,
@@ -321,6 +321,7 @@ evaluateOnce(KernelOp kernel, ArrayRef<HostTensor> ins, ArrayRef<int64_t> sizes,
              const ReferenceOptions &options,
              llvm::function_ref<void(Program &)> change) {
   Inputs inputs = untainted(kernel, ins, sizes);
+  inputs.reductionsAgree = options.reductionsAgree;
   for (size_t i = 0; i < ins.size(); ++i)
     inputs.tainted[i] = holdsNonFinite(ins[i]);
   llvm::Expected<std::vector<Program>> programs = buildPrograms(inputs);
