@@ -87,6 +87,8 @@ void SharedMemory::barrier() {
   for (int64_t &time : now)
     ++time;
   known.assign(now.size(), now);
+  for (Thread &thread : threads)
+    thread.landed.clear();
 }
 
 unsigned SharedMemory::makeMbarrier(unsigned arrivals) {
@@ -128,6 +130,9 @@ void SharedMemory::arriveCopies(unsigned mbarrier, unsigned thread) {
   for (const Copies &group : threads[thread].groups)
     add(group);
   add(threads[thread].open);
+  // All copies before, those too that the thread itself has waited for.
+  for (const std::shared_ptr<Copy> &copy : threads[thread].landed)
+    at.pendingCopies.push_back({thread, copy});
   countArrival(at);
 }
 
@@ -139,6 +144,8 @@ void SharedMemory::waitPhase(unsigned mbarrier, unsigned parity,
   for (auto &[thread, copy] : at.doneCopies)
     if (!copy->arrived)
       land(*copy, thread, int(mbarrier), at.phases - 1);
+    else
+      release(*copy, thread, int(mbarrier), at.phases - 1);
   at.waited[warp] = at.phases - 1;
   for (size_t i = 0; i < now.size(); ++i)
     known[warp][i] = std::max(known[warp][i], at.done[i]);
@@ -209,6 +216,7 @@ void SharedMemory::write(unsigned thread, size_t address, Type type,
     byte.value = uint8_t(bits >> (8 * i));
     byte.written = true;
     byte.write = accessOf(thread);
+    byte.copied = false;
     byte.mbarrier = -1;
   }
 }
@@ -225,6 +233,7 @@ void SharedMemory::copyAsync(unsigned thread, size_t address, Type type,
     checkWrite(thread, address, byte);
     ++byte.inFlight;
     byte.write = accessOf(thread);
+    byte.copied = false;
     byte.mbarrier = -1;
     copy->bytes.push_back(uint8_t(bits >> (8 * i)));
   }
@@ -240,8 +249,10 @@ void SharedMemory::waitGroup(unsigned thread, unsigned pending) {
   auto &groups = threads[thread].groups;
   for (; groups.size() > pending; groups.pop_front())
     for (std::shared_ptr<Copy> &copy : groups.front())
-      if (!copy->arrived)
+      if (!copy->arrived) {
         land(*copy, thread, -1, -1);
+        threads[thread].landed.push_back(copy);
+      }
 }
 
 void SharedMemory::land(Copy &copy, unsigned thread, int mbarrier,
@@ -253,6 +264,21 @@ void SharedMemory::land(Copy &copy, unsigned thread, int mbarrier,
     byte.value = copy.bytes[i];
     byte.written = true;
     byte.write = accessOf(thread);
+    byte.copied = true;
+    byte.mbarrier = mbarrier;
+    byte.phase = phase;
+  }
+  copy.time = now[thread / 32];
+}
+
+void SharedMemory::release(const Copy &copy, unsigned thread, int mbarrier,
+                           int64_t phase) {
+  for (size_t i = 0; i < copy.bytes.size(); ++i) {
+    Byte &byte = bytes[copy.address + i];
+    // Unless it arrived elsewhere, or something else was written since.
+    if (!byte.copied || byte.mbarrier >= 0 || byte.inFlight > 0 ||
+        byte.write.thread != int(thread) || byte.write.time != copy.time)
+      continue;
     byte.mbarrier = mbarrier;
     byte.phase = phase;
   }

@@ -75,7 +75,8 @@ private:
     bool written = false;
     unsigned inFlight = 0; ///< copies on their way
     Access write;
-    int mbarrier = -1; ///< at which a copy arrived, and in which phase
+    bool copied = false; ///< the last write was a copy
+    int mbarrier = -1;   ///< at which a copy arrived, and in which phase
     int64_t phase = -1;
     std::vector<Access> reads; ///< the last of each warp
   };
@@ -83,11 +84,13 @@ private:
     size_t address;
     std::vector<uint8_t> bytes;
     bool arrived = false;
+    int64_t time = -1; ///< of its thread's warp, when it arrived
   };
   using Copies = std::vector<std::shared_ptr<Copy>>;
   struct Thread {
     Copies open;
     std::deque<Copies> groups;
+    Copies landed; ///< that it waited for since the last barrier
   };
   struct Mbarrier {
     unsigned needed, arrived = 0;
@@ -104,6 +107,8 @@ private:
   Access accessOf(unsigned thread) const;
   void countArrival(Mbarrier &mbarrier);
   void land(Copy &copy, unsigned thread, int mbarrier, int64_t phase);
+  /// The mbarrier's phase tells others of a copy that its thread waited for.
+  void release(const Copy &copy, unsigned thread, int mbarrier, int64_t phase);
   bool inBounds(size_t address, size_t size);
   void checkWrite(unsigned thread, size_t address, Byte &byte);
   void fail(const char *what, size_t address, unsigned thread, int other);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "WarpInterpreter.h"
+#include "SharedMemory.h"
 #include "TileTesting.h"
 #include "gtest/gtest.h"
 
@@ -40,6 +41,29 @@ tile.program @p sizes(%N) ins(%x: f32[1]) outs(%y: f32[N]) {
       EXPECT_TRUE(std::isnan(values["y"].data[i])) << i;
     else
       EXPECT_EQ(values["y"].data[i], 3) << i;
+}
+
+/// A write of another warp's thread, and a copy that it waited for, behind an
+/// mbarrier at which all copies before arrive.
+TEST(SharedMemory, copiesArriveThatWereWaitedFor) {
+  mlir::MLIRContext context;
+  mlir::Type type = mlir::Float32Type::get(&context);
+  for (bool isCopy : {true, false}) {
+    SharedMemory memory(/*bytes=*/64, /*threads=*/64);
+    unsigned mbarrier = memory.makeMbarrier(64);
+    if (isCopy) {
+      memory.copyAsync(40, 0, type, 3);
+      memory.commitGroup(40);
+      memory.waitGroup(40, 0);
+    } else {
+      memory.write(40, 0, type, 3);
+    }
+    for (unsigned thread = 0; thread < 64; ++thread)
+      memory.arriveCopies(mbarrier, thread);
+    memory.waitPhase(mbarrier, /*parity=*/0, /*warp=*/0);
+    EXPECT_EQ(memory.read(0, 0, type), 3);
+    EXPECT_EQ(memory.error().empty(), isCopy) << memory.error();
+  }
 }
 
 } // namespace
