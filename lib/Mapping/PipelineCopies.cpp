@@ -306,19 +306,25 @@ struct WarpPipelineCopies : impl::WarpPipelineCopiesBase<WarpPipelineCopies> {
   /// Loops that hand over have one buffer for each copy.
   void pipeline(Block &block, int64_t buffers) {
     std::vector<Chain> chains;
+    bool isCut = true; // a loop between has buffers that need the room
     for (auto loop : block.getOps<scf::ForOp>()) {
       if (loop->hasAttr("tile.programs"))
         continue;
       SmallVector<CopyUnit> units = findCopyUnits(loop);
-      if (units.empty())
+      if (units.empty()) {
+        isCut |=
+            loop.walk([](warp::CopyAsyncOp) { return WalkResult::interrupt(); })
+                .wasInterrupted();
         continue;
+      }
       remark::passed(
           loop.getLoc(),
           remark::RemarkOpts::name("CopiesAhead").category(DEBUG_TYPE))
           << remark::add("{0} copies run ahead of their use", units.size());
       CopySchedule schedule(loop, units);
-      if (chains.empty() || !takesOver(chains.back(), loop, units, schedule))
+      if (isCut || !takesOver(chains.back(), loop, units, schedule))
         chains.emplace_back();
+      isCut = false;
       chains.back().loops.push_back(loop);
       chains.back().units.push_back(units);
       chains.back().schedules.push_back(schedule);
