@@ -49,21 +49,24 @@ def AttnFormGrids : Pass<"attn-form-grids"> {
     axes that only one factor of a score's product has, the last whose rows share
     what a loop reads is the *tile* axis (m); the others (batch, head) are *steps*
     of the grid. A product outside any loop over keys is tiled along both of its
-    sides. Rows whose scores are no product are tiled along the last axis that has
-    keys in common, if there is one; a statement without reductions along the
-    last two. An output axis that no reduction
-    needs becomes a loop around the write, and so does one that the statement
-    also reduces over (`P[m, n] = softmax[n](s)`).
+    sides. Rows whose scores are no product are tiled along the axis that has most
+    of what the loop reads in common, if any has (keys that each row finds for
+    itself, by a page's number, are not); a statement without reductions along
+    the last two. An output axis that no reduction needs becomes a loop around the
+    write, and so does one that the statement also reduces over (`P[m, n] =
+    softmax[n](s)`); where there are several the reductions go through workspace.
 
     Statements of the same step, tile and loop axes share a grid. A reduction
     over a loop that stands under a loop over one of its own axes goes through
     workspace, written by a grid that runs before: in `A[n] =
     sum[m](softmax[n](s))` the row's maximum and sum. So does a value that the
-    schedule marks (`attn.materialize`): with `materialize s, p` an attention
-    formula becomes standard attention. And so does, of a statement with loops
-    over several axes, a sum of products whose rows are other ones than the
-    tile's (`sum[u](...K[y, u]...) + sum[v](...K[v, x]...)`), or weighted by a
-    softmax, which is one loop only by itself.
+    schedule marks (`attn.materialize`), and nothing in it stands in what reads it:
+    with `materialize s, p` an attention formula becomes standard attention. And
+    so does, of a statement with loops over several axes, a sum of products whose
+    rows are other ones than the tile's (`sum[u](...K[y, u]...) +
+    sum[v](...K[v, x]...)`), what is the same for all rows of the tile (a weight
+    of a head, `max[k](w[h, k])`), or a sum weighted by a softmax, which is one
+    loop only by itself.
 
     Of several axes that one reduction loops over (`sum[y, x]`) one is visited
     in tiles: the longest as far as sizes are known, else one that another
