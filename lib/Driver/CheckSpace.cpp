@@ -66,9 +66,7 @@ std::vector<int64_t> extentsToTry(int64_t tile) {
   return {1, std::max<int64_t>(tile - 1, 1), tile, tile + 1, prime, 0};
 }
 
-/// The extent number `level` of a row's or loop's size: by its axis's tile. An
-/// axis that is visited index by index has few, of three key axes the most:
-/// the reference visits all pairs.
+/// The extent number `level` of a row's or loop's size.
 static int64_t sizeAt(Variant &variant, const std::string &size,
                       unsigned level) {
   constexpr int64_t kUnknown = 64, kByIndex = 3;

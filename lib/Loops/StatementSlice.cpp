@@ -230,18 +230,20 @@ private:
 
 } // namespace
 
+/// Whether the kernel itself writes a loop over tiles.
+static bool hasTileLoop(const Statement &statement) {
+  bool result = false;
+  forEachLoop(statement, [&](attn::ForOp) { result = true; });
+  return result;
+}
+
 bool cutReductionsApart(Statement &statement, attn::KernelOp kernel,
                         attn::AxesAnalysis &axes, const attn::Axes &whole) {
-  bool hasLoop = false;
-  forEachLoop(statement, [&](attn::ForOp) { hasLoop = true; });
-  attn::Axes reduced = axes.setOf({}),
-             written = axes.setOf(statement.roles.loop);
-  forEachReduction(statement, [&](attn::ReduceOp reduction) {
-    reduced |= axes.setOf(reduction.getAxes());
-  });
-  if (hasLoop || written.reset(reduced).count() < 2)
-    return false;
   const attn::Axes none = axes.setOf({});
+  attn::Axes reduced = loopAxes(statement, axes, none),
+             written = axes.setOf(statement.roles.loop);
+  if (hasTileLoop(statement) || written.reset(reduced).count() < 2)
+    return false;
   walkSlice(statement, kernel, axes, whole, none, reduced);
   return !statement.cuts.empty();
 }
@@ -249,9 +251,7 @@ bool cutReductionsApart(Statement &statement, attn::KernelOp kernel,
 bool cutLoopsApart(Statement &statement, attn::KernelOp kernel,
                    attn::AxesAnalysis &axes, const attn::Axes &whole) {
   const AxisRoles &roles = statement.roles;
-  bool hasLoop = false;
-  forEachLoop(statement, [&](attn::ForOp) { hasLoop = true; });
-  if (hasLoop || roles.tile.size() != 1 || roles.loop.size() < 2)
+  if (hasTileLoop(statement) || roles.tile.size() != 1 || roles.loop.size() < 2)
     return false;
   LoopsApart loops(statement, axes);
   attn::Axes apart = loops.ofOtherRows();

@@ -68,17 +68,13 @@ struct Nesting {
       within[number] = own;
       own.set(number);
     }
-    if (auto write = dyn_cast<attn::WriteOp>(op))
-      for (unsigned i : own.set_bits()) {
-        attn::Axes left = axes.ofAny(write.getIndices());
-        lacked[i] |= left.reset(axes.of(reductions[i]));
-      }
-    if (isMaterialized(op, axes)) {
-      // It is written and read again: nothing below it stands in what is above.
-      for (unsigned i : own.set_bits()) {
-        attn::Axes left = axes.of(op->getResult(0));
-        lacked[i] |= left.reset(axes.of(reductions[i]));
-      }
+    // What is written and read again: nothing in it stands in what reads it.
+    auto write = dyn_cast<attn::WriteOp>(op);
+    if (write || isMaterialized(op, axes)) {
+      const attn::Axes left =
+          write ? axes.ofAny(write.getIndices()) : axes.of(op->getResult(0));
+      for (unsigned i : own.set_bits())
+        lacked[i] |= attn::Axes(left).reset(axes.of(reductions[i]));
       own.reset();
     }
     for (Value result : op->getResults())
