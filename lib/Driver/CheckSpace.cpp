@@ -107,7 +107,9 @@ static void findTiles(Variant &variant, const std::string &target) {
   OwningOpRef<ModuleOp> copy = variant.module->clone();
   PassManager passes(variant.context.get());
   passes.addNestedPass<attn::KernelOp>(createAttnLowerSoftmax());
-  passes.addNestedPass<attn::KernelOp>(createAttnFormGrids());
+  AttnFormGridsOptions forming;
+  forming.tileTerms = target != "cpu";
+  passes.addNestedPass<attn::KernelOp>(createAttnFormGrids(forming));
   AttnToTileOptions tiling;
   tiling.target = target;
   passes.addPass(createAttnToTile(tiling));

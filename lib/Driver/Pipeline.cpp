@@ -28,6 +28,7 @@ namespace attentile {
 static constexpr llvm::StringRef kOptimizing[] = {
     "canonicalize",
     "cse",
+    "attn-materialize-factors",
     "tile-fuse-online-softmax",
     "tile-list-blocks",
     "tile-skip-masked-blocks",
@@ -113,8 +114,11 @@ static void buildFormulaStage(OpPassManager &pm,
 static void buildTilingStage(OpPassManager &pm,
                              const PipelineOptions &options) {
   pm.addPass(createAttnLowerSoftmax());
+  if (options.isEnabled("attn-materialize-factors"))
+    pm.addPass(createAttnMaterializeFactors());
   AttnFormGridsOptions forming;
   forming.tileSizes.assign(options.tileSizes.begin(), options.tileSizes.end());
+  forming.tileTerms = options.target != "cpu";
   pm.addPass(createAttnFormGrids(forming));
   AttnToTileOptions tiling;
   tiling.tileSizes.assign(options.tileSizes.begin(), options.tileSizes.end());

@@ -15,8 +15,7 @@ using namespace mlir;
 namespace attentile {
 
 AlikeColumns::AlikeColumns(scf::ForOp loop, Value compared)
-    : loop(loop), loc(loop.getLoc()),
-      compare(stripBroadcast(compared).getDefiningOp<arith::CmpIOp>()) {}
+    : loop(loop), loc(loop.getLoc()), compared(compared) {}
 
 /// What the block's first column has of a tile of columns, a scalar.
 Value AlikeColumns::getFirst(OpBuilder &inside, Value value) {
@@ -44,6 +43,7 @@ Value AlikeColumns::getFirst(OpBuilder &inside, Value value) {
 
 Value AlikeColumns::getAlike(OpBuilder &inside) {
   auto axis = loop->getAttrOfType<StringAttr>("tile.axis");
+  auto compare = stripBroadcast(compared).getDefiningOp<arith::CmpIOp>();
   if (!compare || !axis)
     return {};
   for (Value side : compare->getOperands()) {
@@ -65,11 +65,11 @@ Value AlikeColumns::getAlike(OpBuilder &inside) {
 }
 
 Value AlikeColumns::emitByRows(OpBuilder &b) {
-  return compareWithOne(b, compare, columns, first);
+  return compareWithOne(b, compared, columns, first);
 }
 
-Value compareWithOne(OpBuilder &b, arith::CmpIOp compare, Value side,
-                     Value one) {
+Value compareWithOne(OpBuilder &b, Value compared, Value side, Value one) {
+  auto compare = stripBroadcast(compared).getDefiningOp<arith::CmpIOp>();
   Location loc = compare.getLoc();
   auto get = [&](Value own, Value other) -> Value {
     own = stripBroadcast(own);
@@ -80,7 +80,7 @@ Value compareWithOne(OpBuilder &b, arith::CmpIOp compare, Value side,
   Value lhs = compare.getLhs(), rhs = compare.getRhs();
   Value ofOther = arith::CmpIOp::create(b, loc, compare.getPredicate(),
                                         get(lhs, rhs), get(rhs, lhs));
-  return tile::BroadcastOp::create(b, loc, compare.getType(), ofOther);
+  return tile::BroadcastOp::create(b, loc, compared.getType(), ofOther);
 }
 
 } // namespace attentile

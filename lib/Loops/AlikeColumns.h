@@ -42,14 +42,14 @@ private:
 
   mlir::scf::ForOp loop;
   mlir::Location loc;
-  mlir::arith::CmpIOp compare;
-  mlir::Value columns, first;
+  mlir::Value compared, columns, first;
   mlir::IRMapping copies;
 };
 
-/// A comparison of pairs of which one side, rows or columns, has `one` value
-/// everywhere, a scalar: one of the other side alone, where `b` stands.
-mlir::Value compareWithOne(mlir::OpBuilder &b, mlir::arith::CmpIOp compare,
+/// A comparison of integers, broadcast or not, of which one side, rows or
+/// columns, has `one` value everywhere, a scalar: one of the other side alone,
+/// where `b` stands.
+mlir::Value compareWithOne(mlir::OpBuilder &b, mlir::Value compared,
                            mlir::Value side, mlir::Value one);
 
 } // namespace attentile

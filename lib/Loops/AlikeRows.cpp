@@ -16,11 +16,11 @@ using namespace mlir;
 namespace attentile {
 
 AlikeRows::AlikeRows(scf::ForOp loop, Value compared)
-    : loop(loop),
-      compare(stripBroadcast(compared).getDefiningOp<arith::CmpIOp>()) {}
+    : loop(loop), compared(compared) {}
 
 Value AlikeRows::getAlike(OpBuilder &inside) {
   auto axis = loop->getAttrOfType<StringAttr>("tile.axis");
+  auto compare = stripBroadcast(compared).getDefiningOp<arith::CmpIOp>();
   if (!compare || !axis)
     return {};
   Value columns;
@@ -49,7 +49,7 @@ Value AlikeRows::getAlike(OpBuilder &inside) {
 }
 
 Value AlikeRows::emitByColumns(OpBuilder &b) {
-  return compareWithOne(b, compare, rows, value);
+  return compareWithOne(b, compared, rows, value);
 }
 
 } // namespace attentile

@@ -38,8 +38,7 @@ public:
 
 private:
   mlir::scf::ForOp loop;
-  mlir::arith::CmpIOp compare;
-  mlir::Value rows, value;
+  mlir::Value compared, rows, value;
 };
 
 } // namespace attentile

@@ -104,8 +104,10 @@ void carryNeededOnly(attn::ForOp loop) {
 
 class GridFormation {
 public:
-  GridFormation(attn::KernelOp kernel, ArrayRef<std::string> tileSizes)
-      : kernel(kernel), axes(kernel), tiled(axes.setOf({})) {
+  GridFormation(attn::KernelOp kernel, ArrayRef<std::string> tileSizes,
+                bool tileTerms)
+      : kernel(kernel), axes(kernel), tiled(axes.setOf({})),
+        tileTerms(tileTerms) {
     auto add = [&](StringRef name) {
       BlockArgument index = kernel.findArg(name);
       if (llvm::is_contained(kernel.getIndexArgs(), index))
@@ -169,6 +171,8 @@ private:
          cutLoopsApart(statement, kernel, axes, whole)) &&
         failed(placeCuts()))
       return failure();
+    if (tileTerms)
+      tileColumnsOfTerms(statement, axes);
     lastGrid = join(statement, earliest);
     return success();
   }
@@ -186,12 +190,41 @@ private:
         cut, mark        ? mark.getName()
              : reduction ? attn::stringifyReduceKind(reduction.getKind())
                          : "carried");
-    statement.indices = llvm::to_vector_of<Value>(axes.indicesOf(axes.of(cut)));
+    statement.indices = llvm::to_vector_of<Value>(dimensionsOf(cut));
     workspaceOfCut[cut] = statement.tensor;
     if (failed(place(std::move(statement))))
       return failure();
     gridOfCut[cut] = lastGrid;
     return success();
+  }
+
+  /// The axes of what goes through workspace in the order of its dimensions:
+  /// those that products sum in a tile last, as in tensors of factors.
+  SmallVector<BlockArgument> dimensionsOf(Value value) {
+    SmallVector<BlockArgument> result;
+    for (bool isWhole : {false, true})
+      for (BlockArgument axis : axes.indicesOf(axes.of(value)))
+        if (whole.test(axes.numberOf(axis)) == isWhole)
+          result.push_back(axis);
+    return result;
+  }
+
+  /// The type in which a value enters products, if it enters nothing else; its
+  /// own otherwise.
+  static Type getFactorType(Value value) {
+    Type result = value.getType();
+    for (Operation *user : value.getUsers())
+      for (Operation *sum : user->getUsers()) {
+        auto reduction = dyn_cast<attn::ReduceOp>(sum);
+        Type product = isa<arith::MulFOp>(user) && reduction
+                           ? reduction.getProduct().value_or(value.getType())
+                           : value.getType();
+        if (product == value.getType() ||
+            (result != value.getType() && result != product))
+          return value.getType();
+        result = product;
+      }
+    return result;
   }
 
   Value makeWorkspace(Value value, StringRef wish) {
@@ -200,13 +233,13 @@ private:
       name = wish.str() + "_" + std::to_string(i);
     SmallVector<AffineExpr> extents;
     SmallVector<int64_t> dims;
-    for (BlockArgument axis : axes.indicesOf(axes.of(value))) {
+    for (BlockArgument axis : dimensionsOf(value)) {
       extents.push_back(kernel.getExtent(axis).getResult(0));
       dims.push_back(
           getConstantExtent(kernel, axis).value_or(ShapedType::kDynamic));
     }
     auto builder = OpBuilder::atBlockEnd(&kernel.getHeadBlock());
-    Type element = value.getType();
+    Type element = getFactorType(value);
     if (element.isIndex())
       element = builder.getI64Type();
     auto shape = AffineMap::get(0, kernel.getSizeNames().size(), extents,
@@ -288,13 +321,15 @@ private:
   Value readCut(OpBuilder &builder, Value cut) {
     Location loc = cut.getLoc();
     Value tensor = workspaceOfCut.lookup(cut);
-    auto indices = llvm::to_vector_of<Value>(axes.indicesOf(axes.of(cut)));
+    auto indices = llvm::to_vector_of<Value>(dimensionsOf(cut));
     Value read = attn::ReadOp::create(
         builder, loc, cast<RankedTensorType>(tensor.getType()).getElementType(),
         tensor, indices);
-    if (!cut.getType().isIndex())
+    if (read.getType() == cut.getType())
       return read;
-    return arith::IndexCastOp::create(builder, loc, cut.getType(), read);
+    if (cut.getType().isIndex())
+      return arith::IndexCastOp::create(builder, loc, cut.getType(), read);
+    return arith::ExtFOp::create(builder, loc, cut.getType(), read);
   }
 
   /// The kernel's own block keeps what its sizes and scalars need.
@@ -307,6 +342,7 @@ private:
   attn::KernelOp kernel;
   attn::AxesAnalysis axes;
   attn::Axes tiled; // those that tiles are asked for
+  bool tileTerms;
   attn::Axes whole;
   SmallVector<Operation *> original; // the kernel's operations before this pass
   std::vector<std::unique_ptr<Statement>> statements;
@@ -324,7 +360,7 @@ struct AttnFormGrids : impl::AttnFormGridsBase<AttnFormGrids> {
     SmallVector<std::string> sizes(tileSizes.begin(), tileSizes.end());
     WalkResult result = getOperation()->walk([&](attn::KernelOp kernel) {
       eraseDead(kernel.getHeadBlock());
-      return failed(GridFormation(kernel, sizes).run())
+      return failed(GridFormation(kernel, sizes, tileTerms).run())
                  ? WalkResult::interrupt()
                  : WalkResult::skip();
     });

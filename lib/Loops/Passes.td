@@ -40,6 +40,41 @@ def AttnLowerSoftmax : Pass<"attn-lower-softmax"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 
+def AttnMaterializeFactors : Pass<"attn-materialize-factors"> {
+  let summary = "factors that are costly for each element, computed once";
+  let description = [{
+    A factor of a product that takes a sine, a cosine or a power for each
+    element, as the keys of rotary embedding do, is marked with
+    `attn.materialize`, as a schedule would: a grid of its own computes it once,
+    where each program would compute what it sees again for each tile of rows.
+    So are queries, which each program computes once, in registers that the
+    loop needs. Not marked are factors that are read again for a few indices
+    only, have a reduction in them, or more elements than a tensor that they are
+    made of.
+
+    Before:
+
+    ```mlir
+    %k = attn.read %K[%n, %d] : tensor<?x64xf32>
+    %z = math.cos %angle : f32
+    %f = arith.mulf %k, %z : f32
+    %p = arith.mulf %q, %f : f32
+    %s = attn.reduce sum %p over(%d) product f32 : f32
+    ```
+
+    After:
+
+    ```mlir
+    %k = attn.read %K[%n, %d] : tensor<?x64xf32>
+    %z = math.cos %angle : f32
+    %f = arith.mulf %k, %z : f32
+    %g = attn.materialize %f, "factor" : f32
+    %p = arith.mulf %q, %g : f32
+    %s = attn.reduce sum %p over(%d) product f32 : f32
+    ```
+  }];
+}
+
 def AttnFormGrids : Pass<"attn-form-grids"> {
   let summary = "which axes are grid, tile and loop, and which statements run together";
   let description = [{
@@ -72,6 +107,10 @@ def AttnFormGrids : Pass<"attn-form-grids"> {
     in tiles: the longest as far as sizes are known, else one that another
     reduction has alone, else the last. The others are visited one index at a
     time by loops around that one, so that products remain products of matrices. Axes that tile sizes are asked for come in tiles.
+
+    Where the terms of a sum have rows, keys and columns at once, as in the variance `sum[n](p * (v[n, e] - mean[m, e]) ** 2)`, a tile of
+    all columns is one of three axes. With `tile-terms`, for a GPU, whose tiles are in registers, columns come in tiles; scores are computed
+    again for each.
 
     A loop over tiles that the kernel writes (`attn.for`) counts as a reduction
     over its axis. The axes that its bounds depend on are steps: a program has
@@ -110,7 +149,10 @@ def AttnFormGrids : Pass<"attn-form-grids"> {
   }];
   let options = [
     ListOption<"tileSizes", "tile-sizes", "std::string",
-               "As attn-to-tile's: axes that come in tiles, m=128,n=64">
+               "As attn-to-tile's: axes that come in tiles, m=128,n=64">,
+    Option<"tileTerms", "tile-terms", "bool", /*default=*/"false",
+           "Columns come in tiles where terms of a sum have rows, keys and "
+           "columns: for a GPU, which holds tiles in registers">
   ];
 }
 

@@ -156,24 +156,27 @@ private:
   /// decoding, each row is a program of its own: a tile would hold as many keys
   /// again for each.
   void placeRows(ArrayRef<attn::ReduceOp> sums) {
-    attn::Axes ofOneFactor = axesOfOneFactor(sums);
     bool mustShare = !loops.empty() && (!scores.empty() || whole.any());
-    for (bool any : {false, true}) {
-      BlockArgument best;
-      unsigned most = 0;
-      for (BlockArgument index : llvm::reverse(statement.left)) {
-        unsigned number = axes.numberOf(index);
-        if (!rest.test(number) || (!any && !ofOneFactor.test(number)))
-          continue;
-        unsigned shared = countShared(number);
-        if ((mustShare && shared == 0) || (best && shared <= most))
-          continue;
-        best = index;
-        most = shared;
-      }
-      if (best)
-        return place(best, /*beside=*/false);
+    for (const attn::Axes &among : {axesOfOneFactor(sums), rest})
+      if (BlockArgument rows = findRows(among, mustShare))
+        return place(rows, /*beside=*/false);
+  }
+
+  /// The axis without a role whose rows share most, the last of several.
+  BlockArgument findRows(const attn::Axes &among, bool mustShare) {
+    BlockArgument best;
+    unsigned most = 0;
+    for (BlockArgument index : llvm::reverse(statement.left)) {
+      unsigned number = axes.numberOf(index);
+      if (!rest.test(number) || !among.test(number))
+        continue;
+      unsigned shared = countShared(number);
+      if ((mustShare && shared == 0) || (best && shared <= most))
+        continue;
+      best = index;
+      most = shared;
     }
+    return best;
   }
 
   /// The axes that the left factors alone of sums of products have, and those
@@ -233,25 +236,27 @@ private:
     return true;
   }
 
-  /// Tiles the last axis that only one factor of a product has, one whose rows
-  /// share what a loop reads before others; with `both`, the last of each
-  /// factor.
+  /// Tiles the axis that only one factor of a product has and whose rows share
+  /// most of what a loop reads, the last of several; with `both`, the last of
+  /// each factor.
   void placeSides(ArrayRef<attn::ReduceOp> products, bool both) {
     auto [lhs, rhs] = getSides(products);
+    if (!both) {
+      lhs |= rhs;
+      if (BlockArgument rows = findRows(lhs, /*mustShare=*/false))
+        place(rows, /*beside=*/false);
+      return;
+    }
     const attn::Axes *sides[2] = {&lhs, &rhs};
     bool open[2] = {true, true};
-    for (bool any : {false, true})
-      for (BlockArgument index : llvm::reverse(statement.left)) {
-        unsigned number = axes.numberOf(index);
-        if (!any && !both && countShared(number) == 0)
-          continue;
-        for (int side : {0, 1})
-          if (open[side] && rest.test(number) && sides[side]->test(number)) {
-            place(index, /*beside=*/both);
-            open[side] = false;
-            open[1 - side] &= both;
-          }
-      }
+    for (BlockArgument index : llvm::reverse(statement.left)) {
+      unsigned number = axes.numberOf(index);
+      for (int side : {0, 1})
+        if (open[side] && rest.test(number) && sides[side]->test(number)) {
+          place(index, /*beside=*/true);
+          open[side] = false;
+        }
+    }
   }
 
   /// With `beside`, where another tile axis may follow, a small constant one
@@ -345,6 +350,38 @@ void assignRoles(Statement &statement, attn::KernelOp kernel,
                  attn::AxesAnalysis &axes, const attn::Axes &whole,
                  const attn::Axes &tiled) {
   RoleAssignment(statement, kernel, axes, whole, tiled).run();
+}
+
+void tileColumnsOfTerms(Statement &statement, attn::AxesAnalysis &axes) {
+  AxisRoles &roles = statement.roles;
+  attn::Axes loop = axes.setOf(roles.loop), rows = axes.setOf(roles.tile);
+  attn::Axes kept = axes.setOf(roles.whole), columns = axes.setOf({});
+  forEachReduction(statement, [&](attn::ReduceOp reduction) {
+    kept.reset(axes.setOf(reduction.getAxes()));
+  });
+  bool isCostly = false; // to compute scores again
+  forEachReduction(statement, [&](attn::ReduceOp sum) {
+    Value terms = sum.getOperand();
+    auto factors = sum.getProduct() ? terms.getDefiningOp<arith::MulFOp>()
+                                    : arith::MulFOp();
+    bool isOfLoop = axes.setOf(sum.getAxes()).anyCommon(loop);
+    for (Value term : factors ? ValueRange(factors.getOperands()) : terms) {
+      attn::Axes own = axes.of(term);
+      if (!own.anyCommon(loop) || !own.anyCommon(rows))
+        continue;
+      isCostly |= !isOfLoop;
+      if (isOfLoop)
+        columns |= own;
+    }
+  });
+  columns &= kept;
+  if (isCostly)
+    return;
+  for (Value axis : axes.indicesOf(columns))
+    roles.tile.push_back(axis);
+  llvm::erase_if(roles.whole, [&](Value axis) {
+    return llvm::is_contained(roles.tile, axis);
+  });
 }
 
 } // namespace attentile

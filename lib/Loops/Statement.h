@@ -55,6 +55,12 @@ void assignRoles(Statement &statement, attn::KernelOp kernel,
                  attn::AxesAnalysis &axes, const attn::Axes &whole,
                  const attn::Axes &tiled);
 
+/// Of columns that stand whole, has those in tiles that terms of a sum over a
+/// loop have beside rows and keys, as in sum[n](p * (v[n, e] - mean[m, e])):
+/// the terms are a tile of three axes. Scores are computed for each, and so
+/// must be products of matrices.
+void tileColumnsOfTerms(Statement &statement, attn::AxesAnalysis &axes);
+
 /// Cuts reductions that several axes of the statement lack, as in O[b, m, e] =
 /// max[k](w[h, k]) * x: loops around the write would hold tiles of them all.
 /// Whether there are any; the roles are then to be found again.

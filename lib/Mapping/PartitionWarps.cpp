@@ -71,7 +71,19 @@ int64_t countAccumulators(tile::KernelOp kernel, const KernelAxes &axes,
   return most / (tile::Layout::kLanes * warps);
 }
 
-/// Over how many warps the kept columns go so that accumulators fit.
+/// Whether warps decide over elements of this axis.
+bool isVotedOn(tile::KernelOp kernel, StringAttr axis) {
+  return kernel
+      .walk([&](tile::VoteOp vote) {
+        return tile::getAxisPosition(vote.getOperand().getType(), axis)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Over how many warps the kept columns go so that accumulators fit. Warps of
+/// the same rows decide alike, so that each has all columns that they vote on.
 int64_t divideColumns(tile::KernelOp kernel, const KernelAxes &axes,
                       int64_t rowWarps) {
   int64_t warps = 1;
@@ -79,7 +91,8 @@ int64_t divideColumns(tile::KernelOp kernel, const KernelAxes &axes,
     return llvm::all_of(axes.dots(), [&](tile::DotOp dot) {
       return llvm::all_of(tile::getAxes(dot.getType()), [&](StringAttr axis) {
         return !axes.isKeptColumn(axis) ||
-               axes.sizeOf(axis) % (kBlockColumns * warps) == 0;
+               (axes.sizeOf(axis) % (kBlockColumns * warps) == 0 &&
+                !isVotedOn(kernel, axis));
       });
     });
   };

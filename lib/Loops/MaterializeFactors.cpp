@@ -1,0 +1,137 @@
+//===- MaterializeFactors.cpp - costly factors computed once --------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Does: marks factors of products with attn.materialize that take a function
+// such as a cosine for each element: in-kernel rotary embedding. Expects:
+// attn.kernel, before attn-form-grids. Leaves: the same formulas. Does not
+// handle: factors with a reduction in them, in a loop over tiles, or of more
+// elements than the tensor they are made of.
+//
+//===----------------------------------------------------------------------===//
+//
+// Each program would compute the keys that it sees again, for each of its rows'
+// tiles; a grid of its own computes them once, and what reads them copies them
+// as it copies plain keys.
+//
+
+#include "Attn/Attn.h"
+#include "WholeAxes.h"
+#include "attentile/AxesAnalysis.h"
+#include "attentile/Loops/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace attentile {
+#define GEN_PASS_DEF_ATTNMATERIALIZEFACTORS
+#include "Loops/Passes.h.inc"
+} // namespace attentile
+
+#define DEBUG_TYPE "attn-materialize-factors"
+
+using namespace mlir;
+
+namespace attentile {
+namespace {
+
+/// Some twenty instructions or more, where an exponential is a few.
+bool isCostly(Operation *op) {
+  return isa<math::SinOp, math::CosOp, math::TanOp, math::PowFOp, math::ErfOp>(
+      op);
+}
+
+class FactorSearch {
+public:
+  explicit FactorSearch(attn::KernelOp kernel) : kernel(kernel), axes(kernel) {}
+
+  /// The factors to mark, in order.
+  llvm::SetVector<Value> run() {
+    llvm::SetVector<Value> result;
+    for (auto sum : kernel.getHeadBlock().getOps<attn::ReduceOp>()) {
+      auto multiply = sum.getOperand().getDefiningOp<arith::MulFOp>();
+      if (!sum.getProduct() || !multiply)
+        continue;
+      for (unsigned i : {0, 1})
+        if (isWorthMemory(multiply.getOperand(i), multiply.getOperand(1 - i),
+                          axes.setOf(sum.getAxes())))
+          result.insert(multiply.getOperand(i));
+    }
+    return result;
+  }
+
+private:
+  /// Whether it is read again for many indices of the other factor's, and is
+  /// costly for each of its own and of those that the product sums.
+  bool isWorthMemory(Value factor, Value other, const attn::Axes &summed) {
+    attn::Axes all = axes.of(factor), own = all, ofOther = axes.of(other);
+    own.reset(ofOther);
+    ofOther.reset(all);
+    bool isReadAgain =
+        llvm::any_of(axes.indicesOf(ofOther), [&](BlockArgument index) {
+          std::optional<int64_t> extent = getConstantExtent(kernel, index);
+          return !extent || *extent > maxWholeExtent;
+        });
+    if (!isReadAgain)
+      return false;
+    bool costs = false, isOfTensor = false;
+    llvm::SetVector<Value> slice;
+    slice.insert(factor);
+    for (size_t i = 0; i < slice.size(); ++i) {
+      Operation *op = slice[i].getDefiningOp();
+      if (!op || axes.of(slice[i]).none())
+        continue;
+      if (auto read = dyn_cast<attn::ReadOp>(op)) {
+        isOfTensor |= axes.of(slice[i]) == all && isPlain(read);
+        continue;
+      }
+      bool isKnown =
+          isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) ||
+          isa<attn::FloorDivOp, attn::FloorModOp>(op);
+      if (!isKnown)
+        return false;
+      attn::Axes here = axes.of(slice[i]);
+      costs |= isCostly(op) && here.anyCommon(own) && here.anyCommon(summed);
+      slice.insert_range(op->getOperands());
+    }
+    return costs && isOfTensor;
+  }
+
+  /// Whether each dimension is read along one axis at most: then the tensor has
+  /// as many elements as the axes have indices, or a few times fewer.
+  bool isPlain(attn::ReadOp read) {
+    return llvm::all_of(read.getIndices(), [&](Value index) {
+      return axes.of(index).count() <= 1;
+    });
+  }
+
+  attn::KernelOp kernel;
+  attn::AxesAnalysis axes;
+};
+
+struct AttnMaterializeFactors
+    : impl::AttnMaterializeFactorsBase<AttnMaterializeFactors> {
+  void runOnOperation() override {
+    getOperation()->walk([](attn::KernelOp kernel) {
+      for (Value factor : FactorSearch(kernel).run()) {
+        OpBuilder builder(factor.getContext());
+        builder.setInsertionPointAfterValue(factor);
+        auto mark = attn::MaterializeOp::create(
+            builder, factor.getLoc(), factor.getType(), factor, "factor");
+        factor.replaceAllUsesExcept(mark, mark);
+        remark::passed(
+            factor.getLoc(),
+            remark::RemarkOpts::name("CostlyFactor").category(DEBUG_TYPE))
+            << remark::add("a factor that is costly for each element is "
+                           "computed once, in workspace");
+      }
+    });
+  }
+};
+
+} // namespace
+} // namespace attentile
