@@ -81,9 +81,9 @@ def AttnFormGrids : Pass<"attn-form-grids"> {
     Each statement's axes get a role. *Whole* in the tile are axes summed inside
     a score (d) and the last output axis that no score has (e), with others of
     these where all are a few. Other reduced axes are *loops* (n). Of the output's
-    axes that only one factor of a score's product has, the last whose rows share
-    what a loop reads is the *tile* axis (m); the others (batch, head) are *steps*
-    of the grid. A product outside any loop over keys is tiled along both of its
+    axes that only one factor of a score's product has, the one whose rows share
+    most of what the loop reads is the *tile* axis (m), the last of several; the
+    others (batch, head) are *steps* of the grid. A product outside any loop over keys is tiled along both of its
     sides. Rows whose scores are no product are tiled along the axis that has most
     of what the loop reads in common, if any has (keys that each row finds for
     itself, by a page's number, are not); a statement without reductions along
@@ -107,6 +107,8 @@ def AttnFormGrids : Pass<"attn-form-grids"> {
     in tiles: the longest as far as sizes are known, else one that another
     reduction has alone, else the last. The others are visited one index at a
     time by loops around that one, so that products remain products of matrices. Axes that tile sizes are asked for come in tiles.
+    A loop over what both sides of every score have, the heads of `A[m, n] = sum[h](softmax[n](s))`, goes by one index too: both sides
+    are tiled.
 
     Where the terms of a sum have rows, keys and columns at once, as in the variance `sum[n](p * (v[n, e] - mean[m, e]) ** 2)`, a tile of
     all columns is one of three axes. With `tile-terms`, for a GPU, whose tiles are in registers, columns come in tiles; scores are computed

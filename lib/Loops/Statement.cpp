@@ -124,8 +124,19 @@ private:
     llvm::copy_if(scores, std::back_inserter(products), isProduct);
     if (!products.empty()) {
       // One tile of rows against a loop over keys; without such a loop a
-      // product stands alone, and its two sides are tiled.
-      placeSides(products, /*both=*/loops.empty());
+      // product stands alone, and its two sides are tiled. So it does at each
+      // index of a loop over what both sides have: a mean over heads.
+      bool isOfEach = !loops.empty() && products.size() == scores.size() &&
+                      llvm::all_of(products, [&](attn::ReduceOp product) {
+                        auto factors =
+                            product.getOperand().getDefiningOp<arith::MulFOp>();
+                        attn::Axes both = axes.of(factors.getLhs());
+                        both &= axes.of(factors.getRhs());
+                        return !attn::Axes(loop).test(both);
+                      });
+      if (isOfEach)
+        std::swap(walk, loop);
+      placeSides(products, /*both=*/isOfEach || loops.empty());
       return;
     }
     llvm::copy_if(loops, std::back_inserter(products), isProduct);
@@ -285,7 +296,7 @@ private:
       own &= loop;
       if (own.count() == 1)
         alone |= own;
-      else
+      else if (own.any()) // not walked already
         several.push_back(own);
     }
     auto rank = [&](BlockArgument index) {
