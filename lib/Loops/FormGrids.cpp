@@ -210,20 +210,22 @@ private:
   }
 
   /// The type in which a value enters products, if it enters nothing else; its
-  /// own otherwise.
+  /// own otherwise. (What writes it out computes it, as its workspace's grid.)
   static Type getFactorType(Value value) {
-    Type result = value.getType();
-    for (Operation *user : value.getUsers())
+    Type own = value.getType(), result = own;
+    for (Operation *user : value.getUsers()) {
+      if (isa<attn::WriteOp>(user))
+        continue;
+      if (!isa<arith::MulFOp>(user))
+        return own;
       for (Operation *sum : user->getUsers()) {
         auto reduction = dyn_cast<attn::ReduceOp>(sum);
-        Type product = isa<arith::MulFOp>(user) && reduction
-                           ? reduction.getProduct().value_or(value.getType())
-                           : value.getType();
-        if (product == value.getType() ||
-            (result != value.getType() && result != product))
-          return value.getType();
+        Type product = reduction ? reduction.getProduct().value_or(own) : own;
+        if (product == own || (result != own && result != product))
+          return own;
         result = product;
       }
+    }
     return result;
   }
 

@@ -8,8 +8,8 @@
 // Does: marks factors of products with attn.materialize that take a function
 // such as a cosine for each element: in-kernel rotary embedding. Expects:
 // attn.kernel, before attn-form-grids. Leaves: the same formulas. Does not
-// handle: factors with a reduction in them, in a loop over tiles, or of more
-// elements than the tensor they are made of.
+// handle: factors with a reduction in them, in a loop over tiles, or made of no
+// tensor that has their axes.
 //
 //===----------------------------------------------------------------------===//
 //
@@ -101,8 +101,8 @@ private:
     return costs && isOfTensor;
   }
 
-  /// Whether each dimension is read along one axis at most: then the tensor has
-  /// as many elements as the axes have indices, or a few times fewer.
+  /// Whether each dimension is read along one axis at most: what has the same
+  /// axes is as large as the tensor, with heads for groups a few times larger.
   bool isPlain(attn::ReadOp read) {
     return llvm::all_of(read.getIndices(), [&](Value index) {
       return axes.of(index).count() <= 1;

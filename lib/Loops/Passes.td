@@ -49,8 +49,8 @@ def AttnMaterializeFactors : Pass<"attn-materialize-factors"> {
     where each program would compute what it sees again for each tile of rows.
     So are queries, which each program computes once, in registers that the
     loop needs. Not marked are factors that are read again for a few indices
-    only, have a reduction in them, or more elements than a tensor that they are
-    made of.
+    only, have a reduction in them, or are made of no tensor with their axes (a
+    row of a table for each pair).
 
     Before:
 
