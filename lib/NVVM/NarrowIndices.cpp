@@ -18,13 +18,10 @@
 
 #include "IndexRanges.h"
 #include "RowPositions.h"
+#include "ValueRanges.h"
 #include "Warp/Warp.h"
 #include "attentile/AssumedBounds.h"
 #include "attentile/NVVM/Passes.h"
-#include "mlir/Analysis/DataFlow/ConstantPropagationAnalysis.h"
-#include "mlir/Analysis/DataFlow/DeadCodeAnalysis.h"
-#include "mlir/Analysis/DataFlow/IntegerRangeAnalysis.h"
-#include "mlir/Analysis/DataFlowFramework.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
@@ -41,13 +38,13 @@ namespace {
 
 class Narrower {
 public:
-  Narrower(DataFlowSolver &solver, warp::KernelOp kernel)
-      : solver(solver), kernel(kernel), builder(kernel.getContext()) {}
+  Narrower(const ValueRanges &ranges, warp::KernelOp kernel)
+      : ranges(ranges), kernel(kernel), builder(kernel.getContext()) {}
 
   void run();
 
 private:
-  DataFlowSolver &solver;
+  const ValueRanges &ranges;
   warp::KernelOp kernel;
   OpBuilder builder;
   DenseMap<Value, Value> narrow;
@@ -69,31 +66,23 @@ private:
 };
 
 bool Narrower::fits(Value value, bool nonNegative) {
-  const auto *state =
-      solver.lookupState<dataflow::IntegerValueRangeLattice>(value);
-  if (!state || state->getValue().isUninitialized())
-    return false;
-  const ConstantIntRanges &range = state->getValue().getValue();
-  return range.smin().isSignedIntN(32) && range.smax().isSignedIntN(32) &&
-         (!nonNegative || range.smin().isNonNegative());
+  const ConstantIntRanges *range = ranges.find(value);
+  return range && range->smin().isSignedIntN(32) &&
+         range->smax().isSignedIntN(32) &&
+         (!nonNegative || range->smin().isNonNegative());
 }
 
 Value Narrower::known(Operation *op) {
   if (!isa<arith::MinSIOp, arith::MaxSIOp>(op))
     return {};
-  auto rangeOf = [&](unsigned i) {
-    const auto *state =
-        solver.lookupState<dataflow::IntegerValueRangeLattice>(
-            op->getOperand(i));
-    return state ? state->getValue() : IntegerValueRange();
-  };
-  IntegerValueRange a = rangeOf(0), b = rangeOf(1);
-  if (a.isUninitialized() || b.isUninitialized())
+  const ConstantIntRanges *a = ranges.find(op->getOperand(0));
+  const ConstantIntRanges *b = ranges.find(op->getOperand(1));
+  if (!a || !b)
     return {};
   bool isMin = isa<arith::MinSIOp>(op);
-  if (a.getValue().smax().sle(b.getValue().smin()))
+  if (a->smax().sle(b->smin()))
     return op->getOperand(isMin ? 0 : 1);
-  if (b.getValue().smax().sle(a.getValue().smin()))
+  if (b->smax().sle(a->smin()))
     return op->getOperand(isMin ? 1 : 0);
   return {};
 }
@@ -141,10 +130,7 @@ bool Narrower::clampComparison(arith::CmpIOp compare) {
   Value bound = compare->getOperand(side);
   if (fits(bound) || !fits(position) || bound.hasOneUse())
     return false;
-  const ConstantIntRanges &range =
-      solver.lookupState<dataflow::IntegerValueRangeLattice>(position)
-          ->getValue()
-          .getValue();
+  const ConstantIntRanges &range = *ranges.find(position);
   if (range.smin().getSExtValue() == INT32_MIN ||
       range.smax().getSExtValue() == INT32_MAX)
     return false;
@@ -188,10 +174,7 @@ bool Narrower::narrowClamp(Operation *outer) {
   auto hasRoom = [&](Value bound) {
     if (!fits(bound))
       return false;
-    const ConstantIntRanges &range =
-        solver.lookupState<dataflow::IntegerValueRangeLattice>(bound)
-            ->getValue()
-            .getValue();
+    const ConstantIntRanges &range = *ranges.find(bound);
     return range.smin().getSExtValue() >= INT32_MIN + 2 * kMargin &&
            range.smax().getSExtValue() <= INT32_MAX - 2 * kMargin;
   };
@@ -273,14 +256,9 @@ bool Narrower::dividesPosition(Operation *op) {
       matchPattern(op->getOperand(1), m_Constant()) ||
       !fits(op->getOperand(0), /*nonNegative=*/true))
     return false;
-  auto rangeOf = [&](Value value) {
-    return solver.lookupState<dataflow::IntegerValueRangeLattice>(value)
-        ->getValue();
-  };
-  IntegerValueRange divisor = rangeOf(op->getOperand(1));
-  return !divisor.isUninitialized() &&
-         divisor.getValue().smin().isNonNegative() &&
-         rangeOf(op->getOperand(0)).getValue().smax().slt(INT32_MAX);
+  const ConstantIntRanges *divisor = ranges.find(op->getOperand(1));
+  return divisor && divisor->smin().isNonNegative() &&
+         ranges.find(op->getOperand(0))->smax().slt(INT32_MAX);
 }
 
 /// A divisor above every position gives what the largest of 32 bits gives; one
@@ -288,11 +266,7 @@ bool Narrower::dividesPosition(Operation *op) {
 void Narrower::narrowDivision(Operation *op) {
   Location loc = op->getLoc();
   Value lhs = narrowed(op->getOperand(0)), rhs = op->getOperand(1);
-  bool mayBeZero = solver.lookupState<dataflow::IntegerValueRangeLattice>(rhs)
-                       ->getValue()
-                       .getValue()
-                       .smin()
-                       .isZero();
+  bool mayBeZero = ranges.find(rhs)->smin().isZero();
   rhs = fits(rhs) ? narrowed(rhs) : saturated(rhs, /*margin=*/0);
   builder.setInsertionPoint(op);
   Value isZero;
@@ -411,17 +385,12 @@ struct WarpNarrowIndices : impl::WarpNarrowIndicesBase<WarpNarrowIndices> {
   void runOnOperation() override {
     getOperation()->walk(boundLoop);
     getOperation()->walk(anchorRowPositions);
-    DataFlowSolver solver;
-    solver.load<dataflow::DeadCodeAnalysis>();
-    solver.load<dataflow::SparseConstantPropagation>();
-    solver.load<dataflow::IntegerRangeAnalysis>();
-    if (failed(solver.initializeAndRun(getOperation())))
-      return signalPassFailure();
+    ValueRanges ranges(getOperation());
     SmallVector<warp::KernelOp> kernels;
     getOperation()->walk(
         [&](warp::KernelOp kernel) { kernels.push_back(kernel); });
     for (warp::KernelOp kernel : kernels)
-      Narrower(solver, kernel).run();
+      Narrower(ranges, kernel).run();
   }
 };
 

@@ -96,3 +96,40 @@ tile.program @p sizes(%N) ins(%width: index, %far: index) outs(%Y: f32[N]) {
     warp.store %one, %Y[%f] : f32, tensor<?xf32>
   }
 }
+
+// -----
+
+// What a loop hands on unchanged fits, and so does what either branch gives; a
+// counter of iterations may be anything.
+// CHECK-LABEL: warp.kernel @carried
+tile.program @p sizes(%N) ins(%far: index) outs(%Y: f32[N]) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  warp.kernel @carried grid(%i < %N) warps(1) {
+    %one = arith.constant 1.0 : f32
+    %lane = warp.lane_id : index
+    // CHECK: scf.for
+    %kept, %counted = scf.for %n = %c0 to %far step %c64
+        iter_args(%a = %lane, %b = %c0) -> (index, index) {
+      %inside = arith.cmpi slt, %n, %N : index
+      // CHECK: %[[EITHER:.*]] = scf.if
+      %either = scf.if %inside -> index {
+        scf.yield %a : index
+      } else {
+        scf.yield %c64 : index
+      }
+      // CHECK: %[[EITHER32:.*]] = arith.index_cast %[[EITHER]] : index to i32
+      // CHECK: arith.cmpi slt, %[[EITHER32]], %{{.*}} : i32
+      %low = arith.cmpi slt, %either, %c1 : index
+      warp.store %one, %Y[%lane] if %low : f32, tensor<?xf32>
+      // CHECK: arith.addi %{{.*}}, %{{.*}} : index
+      %next = arith.addi %b, %c1 : index
+      scf.yield %a, %next : index, index
+    }
+    // CHECK: arith.addi %{{.*}}, %{{.*}} overflow<nsw> : i32
+    %m = arith.addi %kept, %lane : index
+    %far_away = arith.cmpi slt, %counted, %N : index
+    warp.store %one, %Y[%m] if %far_away : f32, tensor<?xf32>
+  }
+}
