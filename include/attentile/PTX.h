@@ -8,7 +8,7 @@
 //   auto target = GpuTarget::select("sm_90");
 //   llvm::json::Object manifest = ...describeProgram(program)...  // warp level
 //   ... buildNVVMPipeline ...
-//   auto code = emitPTX(module, *target, {});
+//   auto code = emitPTX(module, *target);
 //   auto image = assemble(*code, *target, {});                    // ptxas
 //
 //===----------------------------------------------------------------------===//
@@ -45,8 +45,11 @@ struct GpuOptions {
 enum class GpuOutput { LLVM, PTX };
 llvm::Expected<std::string> emitPTX(mlir::ModuleOp lowered,
                                     const GpuTarget &target,
-                                    const GpuOptions &options,
                                     GpuOutput output = GpuOutput::PTX);
+
+/// One PTX of several for the same target: what stands before their kernels
+/// once, then all kernels in order.
+std::string joinPTX(llvm::ArrayRef<std::string> parts);
 
 /// What ptxas says of a kernel.
 struct KernelResources {

@@ -106,13 +106,11 @@ int emitGpuCode(const CompileCommandOptions &options, Session &session,
     return exitWrongProgram;
   GpuOptions gpu;
   gpu.lineInfo = options.lineInfo;
-  if (!lowerToLLVM(module, gpu))
-    return exitWrongProgram;
   bool isLLVM = options.emit == Emit::LLVM;
-  llvm::Expected<std::string> ptx =
-      emitPTX(module, *target, gpu, isLLVM ? GpuOutput::LLVM : GpuOutput::PTX);
-  if (!ptx)
-    return wrongProgram(ptx.takeError());
+  FailureOr<std::string> ptx = emitKernels(
+      module, *target, gpu, isLLVM ? GpuOutput::LLVM : GpuOutput::PTX);
+  if (failed(ptx))
+    return exitWrongProgram;
   if (isLLVM || options.emit == Emit::PTX)
     return writeText(output, *ptx);
 

@@ -14,6 +14,7 @@
 #include "attentile/NVVM/Passes.h"
 #include "attentile/NVVM/Signature.h"
 #include "attentile/Seal.h"
+#include "mlir/IR/Verifier.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -27,8 +28,11 @@ bool runPasses(ModuleOp module,
   PassManager pm(module.getContext(), ModuleOp::getOperationName(),
                  PassManager::Nesting::Implicit);
   configurePassManager(pm);
+#ifdef NDEBUG
+  pm.enableVerifier(false);
+#endif
   build(pm);
-  return succeeded(pm.run(module));
+  return succeeded(pm.run(module)) && succeeded(verify(module));
 }
 
 bool lowerToWarps(ModuleOp module, const PipelineOptions &options) {
@@ -100,11 +104,9 @@ llvm::Expected<CompiledKernel> compileForGpu(const CheckedKernel &kernel,
   (*manifest)["compiler"] = ATTENTILE_VERSION;
   (*manifest)["target"] = target->name;
   Location loc = program.getLoc();
-  if (!lowerToLLVM(*module, {}))
+  FailureOr<std::string> ptx = emitKernels(*module, *target, {});
+  if (mlir::failed(ptx))
     return failed();
-  llvm::Expected<std::string> ptx = emitPTX(*module, *target, {});
-  if (!ptx)
-    return ptx.takeError();
   (*manifest)["ptx"] =
       json::Object{{"file", "kernel.ptx"}, {"sha256", hashOf(*ptx)}};
   llvm::Expected<std::string> cubin =

@@ -15,7 +15,8 @@
 
 namespace attentile {
 
-/// Runs passes; false if one failed.
+/// Runs passes; false if one failed. Without assertions the module is verified
+/// once, behind them all: after each that would take as long as the passes.
 bool runPasses(mlir::ModuleOp module,
                llvm::function_ref<void(mlir::OpPassManager &)> build);
 
@@ -23,8 +24,12 @@ bool runPasses(mlir::ModuleOp module,
 /// something of its tensors one for any strides; false after an error.
 bool lowerToWarps(mlir::ModuleOp module, const PipelineOptions &options);
 
-/// Lowers warp kernels to the LLVM dialect; false after an error.
-bool lowerToLLVM(mlir::ModuleOp module, const GpuOptions &options);
+/// LLVM IR or PTX of a module's warp kernels, which are gone then. A failure
+/// was reported.
+mlir::FailureOr<std::string> emitKernels(mlir::ModuleOp module,
+                                         const GpuTarget &target,
+                                         const GpuOptions &options,
+                                         GpuOutput output = GpuOutput::PTX);
 
 /// Assembles PTX where there is a ptxas, and adds to the manifest what came of
 /// it: registers and the image, named `file`. The cubin; empty without ptxas.

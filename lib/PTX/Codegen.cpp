@@ -9,8 +9,6 @@
 #include "SinkComparisons.h"
 #include "SplitLatches.h"
 #include "attentile/PTX.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/IR/Threading.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
@@ -139,9 +137,13 @@ static Error optimize(Module &module, TargetMachine &machine) {
   return Error::success();
 }
 
-/// LLVM IR or PTX of a module.
-static Expected<std::string>
-emitModule(mlir::ModuleOp lowered, const GpuTarget &target, GpuOutput output) {
+Expected<std::string> emitPTX(mlir::ModuleOp lowered, const GpuTarget &target,
+                              GpuOutput output) {
+  mlir::DialectRegistry registry;
+  mlir::registerBuiltinDialectTranslation(registry);
+  mlir::registerLLVMDialectTranslation(registry);
+  mlir::registerNVVMDialectTranslation(registry);
+  lowered.getContext()->appendDialectRegistry(registry);
   std::unique_ptr<TargetMachine> machine = createMachine(target);
   LLVMContext context;
   // The module is verified already.
@@ -171,9 +173,7 @@ emitModule(mlir::ModuleOp lowered, const GpuTarget &target, GpuOutput output) {
   return std::string(text);
 }
 
-/// One PTX of several: what stands before the kernels once, a line a
-/// declaration, then all kernels.
-static std::string joinKernels(ArrayRef<std::string> parts) {
+std::string joinPTX(ArrayRef<std::string> parts) {
   std::string head, kernels;
   StringSet<> seen;
   for (StringRef part : parts) {
@@ -186,64 +186,6 @@ static std::string joinKernels(ArrayRef<std::string> parts) {
     kernels += ("\n" + part.substr(start)).str();
   }
   return head + kernels;
-}
-
-static size_t sizeOf(mlir::LLVM::LLVMFuncOp kernel) {
-  size_t operations = 0;
-  kernel.walk([&](mlir::Operation *) { ++operations; });
-  return operations;
-}
-
-/// A module for each kernel of one, with the declarations of all. The longest
-/// come first, here as in the PTX that ptxas shares out among threads: begun
-/// last they would leave the other threads idle.
-static SmallVector<mlir::OwningOpRef<mlir::ModuleOp>>
-splitKernels(mlir::ModuleOp module) {
-  SmallVector<std::pair<size_t, mlir::LLVM::LLVMFuncOp>> kernels;
-  for (auto kernel : module.getOps<mlir::LLVM::LLVMFuncOp>())
-    kernels.push_back({sizeOf(kernel), kernel});
-  stable_sort(kernels,
-              [](const auto &a, const auto &b) { return a.first > b.first; });
-  SmallVector<mlir::OwningOpRef<mlir::ModuleOp>> parts;
-  for (auto [operations, kernel] : kernels) {
-    parts.push_back(mlir::ModuleOp::create(module.getLoc()));
-    mlir::Block *body = parts.back()->getBody();
-    for (auto global : module.getOps<mlir::LLVM::GlobalOp>())
-      body->push_back(global->clone());
-    kernel->moveBefore(body, body->end());
-  }
-  return parts;
-}
-
-Expected<std::string> emitPTX(mlir::ModuleOp lowered, const GpuTarget &target,
-                              const GpuOptions &options, GpuOutput output) {
-  mlir::MLIRContext *context = lowered.getContext();
-  mlir::DialectRegistry registry;
-  mlir::registerBuiltinDialectTranslation(registry);
-  mlir::registerLLVMDialectTranslation(registry);
-  mlir::registerNVVMDialectTranslation(registry);
-  context->appendDialectRegistry(registry);
-  bool isOne = hasNItemsOrLess(lowered.getOps<mlir::LLVM::LLVMFuncOp>(), 1);
-  // Files and their numbers are a module's.
-  if (isOne || output == GpuOutput::LLVM || options.lineInfo)
-    return emitModule(lowered, target, output);
-  // A thread for each kernel and its form for any strides.
-  SmallVector<mlir::OwningOpRef<mlir::ModuleOp>> parts = splitKernels(lowered);
-  SmallVector<std::string> texts(parts.size()), errors(parts.size());
-  bool hadThreads = context->isMultithreadingEnabled();
-  context->enableMultithreading();
-  mlir::parallelFor(context, 0, parts.size(), [&](size_t i) {
-    Expected<std::string> text = emitModule(*parts[i], target, output);
-    if (text)
-      texts[i] = std::move(*text);
-    else
-      errors[i] = toString(text.takeError());
-  });
-  context->enableMultithreading(hadThreads);
-  for (const std::string &error : errors)
-    if (!error.empty())
-      return createStringError(error);
-  return joinKernels(texts);
 }
 
 } // namespace attentile
