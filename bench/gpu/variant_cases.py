@@ -54,10 +54,11 @@ class FlexCase(cases.Case):
         return total
 
 
-def _prepare(folder, kernel, s):
-    """The compiled kernel's case at `s` keys, its tile sizes and its blocks; stops if it is wrong."""
+def _prepare(folder, kernel, s, tokens):
+    """The compiled kernel's case at `s` keys, `tokens` in all sequences, its tile sizes and its blocks; stops if it is
+    wrong."""
     loaded = attentile.load(folder / f"{kernel.stem}.json").prepare()
-    case = FlexCase(kernel, cells.TOKENS // s, cells.WIDTH // kernel.head_size, s, loaded)
+    case = FlexCase(kernel, tokens // s, cells.WIDTH // kernel.head_size, s, loaded)
     tiles = json.loads((folder / f"{kernel.stem}.explain").read_text())["grids"][-1]["tiles"]
     sizes = [tiles[name] for name in tiles if name not in ("d", "e")]
     error, _ = measure.check(case)
@@ -73,23 +74,24 @@ def _prepare(folder, kernel, s):
     return case, sizes, case.blocks(*sizes)
 
 
-def time_all(folder, kernels, lengths, rounds):
+def time_all(folder, kernels, lengths, tokens, rounds):
     """A row for each kernel and length, as soon as it is known; each is compared with float64 at that length too. The
     plain kernel, first of `kernels`, and FlexAttention take turns with each: a kernel that waits for memory or draws
     more power lowers the clock for the others too."""
     for s in lengths:
-        prepared = plain, plain_sizes, plain_blocks = _prepare(folder, kernels[0], s)
+        prepared = plain, plain_sizes, plain_blocks = _prepare(folder, kernels[0], s, tokens)
         for kernel in kernels:
             if kernel.length not in (0, s):
                 continue
             torch._dynamo.reset()
-            case, sizes, blocks = prepared if kernel is kernels[0] else _prepare(folder, kernel, s)
+            case, sizes, blocks = prepared if kernel is kernels[0] else _prepare(folder, kernel, s, tokens)
             functions = {"plain": plain.ours, "ours": case.ours}
             if listed := case.listed():
                 functions["listed"] = listed
             if case.has_flex():
                 functions["flex"] = case.flex()
-            yield {"kernel": kernel.example, "scalars": dict(kernel.scalars), "s": s, "blocks": blocks,
+            yield {"kernel": kernel.example, "scalars": dict(kernel.scalars), "s": s, "tokens": tokens,
+                   "blocks": blocks,
                    "pairs": blocks * sizes[0] * sizes[1],
                    "plain_pairs": plain_blocks * plain_sizes[0] * plain_sizes[1], "tiles": sizes,
                    "ms": measure.time_together(functions, rounds)}
