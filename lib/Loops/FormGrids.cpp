@@ -155,32 +155,30 @@ private:
                                         "none for '")
                << kernel.nameOf(axis) << "'";
     sliceStatement(statement, kernel, axes, whole);
-    unsigned earliest = 0;
-    auto placeCuts = [&] {
-      for (Value cut : statement.cuts) {
-        if (failed(placeCut(cut)))
-          return failure();
-        earliest = std::max(earliest, gridOfCut.lookup(cut) + 1);
-      }
+    assignRoles(statement, kernel, axes, whole, tiled);
+    if (cutReductionsApart(statement, kernel, axes, whole) ||
+        cutLoopsApart(statement, kernel, axes, whole))
       assignRoles(statement, kernel, axes, whole, tiled);
-      return success();
-    };
-    if (failed(placeCuts()))
-      return failure();
-    if ((cutReductionsApart(statement, kernel, axes, whole) ||
-         cutLoopsApart(statement, kernel, axes, whole)) &&
-        failed(placeCuts()))
-      return failure();
+    if (cutSumsOfPairs(statement, kernel, axes, whole))
+      assignRoles(statement, kernel, axes, whole, tiled);
+    unsigned earliest = 0;
+    for (Value cut : statement.cuts) {
+      if (failed(placeCut(cut, statement.roles)))
+        return failure();
+      earliest = std::max(earliest, gridOfCut.lookup(cut) + 1);
+    }
     if (tileTerms)
       tileColumnsOfTerms(statement, axes);
     lastGrid = join(statement, earliest);
     return success();
   }
 
-  /// Makes the statement that writes a cut value to workspace, once.
-  LogicalResult placeCut(Value cut) {
+  /// Makes the statement that writes a cut value to workspace, once, for one
+  /// that reads it.
+  LogicalResult placeCut(Value cut, const AxisRoles &reader) {
     if (gridOfCut.contains(cut))
       return success();
+    dimensionsOf[cut] = orderDimensions(cut, reader);
     Operation *op = cut.getDefiningOp();
     auto mark = dyn_cast<attn::MaterializeOp>(op);
     Statement statement{op->getLoc(), mark ? mark.getOperand() : cut,
@@ -190,7 +188,7 @@ private:
         cut, mark        ? mark.getName()
              : reduction ? attn::stringifyReduceKind(reduction.getKind())
                          : "carried");
-    statement.indices = llvm::to_vector_of<Value>(dimensionsOf(cut));
+    statement.indices = dimensionsOf.lookup(cut);
     workspaceOfCut[cut] = statement.tensor;
     if (failed(place(std::move(statement))))
       return failure();
@@ -199,14 +197,22 @@ private:
   }
 
   /// The axes of what goes through workspace in the order of its dimensions:
-  /// those that products sum in a tile last, as in tensors of factors.
-  SmallVector<BlockArgument> dimensionsOf(Value value) {
-    SmallVector<BlockArgument> result;
-    for (bool isWhole : {false, true})
-      for (BlockArgument axis : axes.indicesOf(axes.of(value)))
-        if (whole.test(axes.numberOf(axis)) == isWhole)
-          result.push_back(axis);
-    return result;
+  /// those that products sum in a tile last, as in tensors of factors; of what
+  /// is of pairs of its reader's rows and keys those first of which a program
+  /// has one index, so that its tiles lie together.
+  SmallVector<Value> orderDimensions(Value value, const AxisRoles &reader) {
+    const attn::Axes own = axes.of(value);
+    bool isOfPairs = own.anyCommon(axes.setOf(reader.tile)) &&
+                     own.anyCommon(axes.setOf(reader.loop));
+    attn::Axes first = axes.setOf(reader.step);
+    if (!isOfPairs)
+      first.reset();
+    SmallVector<Value> order[3];
+    for (BlockArgument axis : axes.indicesOf(own)) {
+      unsigned number = axes.numberOf(axis);
+      order[whole.test(number) ? 2 : !first.test(number)].push_back(axis);
+    }
+    return llvm::to_vector(llvm::concat<Value>(order[0], order[1], order[2]));
   }
 
   /// The type in which a value enters products, if it enters nothing else; its
@@ -235,10 +241,11 @@ private:
       name = wish.str() + "_" + std::to_string(i);
     SmallVector<AffineExpr> extents;
     SmallVector<int64_t> dims;
-    for (BlockArgument axis : dimensionsOf(value)) {
-      extents.push_back(kernel.getExtent(axis).getResult(0));
+    for (Value axis : dimensionsOf.lookup(value)) {
+      auto index = cast<BlockArgument>(axis);
+      extents.push_back(kernel.getExtent(index).getResult(0));
       dims.push_back(
-          getConstantExtent(kernel, axis).value_or(ShapedType::kDynamic));
+          getConstantExtent(kernel, index).value_or(ShapedType::kDynamic));
     }
     auto builder = OpBuilder::atBlockEnd(&kernel.getHeadBlock());
     Type element = getFactorType(value);
@@ -323,7 +330,7 @@ private:
   Value readCut(OpBuilder &builder, Value cut) {
     Location loc = cut.getLoc();
     Value tensor = workspaceOfCut.lookup(cut);
-    auto indices = llvm::to_vector_of<Value>(dimensionsOf(cut));
+    const SmallVector<Value> &indices = dimensionsOf[cut];
     Value read = attn::ReadOp::create(
         builder, loc, cast<RankedTensorType>(tensor.getType()).getElementType(),
         tensor, indices);
@@ -350,6 +357,8 @@ private:
   std::vector<std::unique_ptr<Statement>> statements;
   std::vector<Grid> grids;
   unsigned lastGrid = 0;
+  llvm::DenseMap<Value, SmallVector<Value>>
+      dimensionsOf; // of a cut's workspace
   llvm::DenseMap<Value, Value> workspaceOfCut;
   llvm::DenseMap<Value, unsigned> gridOfCut;
   llvm::StringSet<> workspaceNames;

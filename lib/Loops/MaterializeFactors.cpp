@@ -86,7 +86,7 @@ private:
       if (!op || axes.of(slice[i]).none())
         continue;
       if (auto read = dyn_cast<attn::ReadOp>(op)) {
-        isOfTensor |= axes.of(slice[i]) == all && isPlain(read);
+        isOfTensor |= axes.of(slice[i]) == all && readsPlainly(read, axes);
         continue;
       }
       bool isKnown =
@@ -99,14 +99,6 @@ private:
       slice.insert_range(op->getOperands());
     }
     return costs && isOfTensor;
-  }
-
-  /// Whether each dimension is read along one axis at most: what has the same
-  /// axes is as large as the tensor, with heads for groups a few times larger.
-  bool isPlain(attn::ReadOp read) {
-    return llvm::all_of(read.getIndices(), [&](Value index) {
-      return axes.of(index).count() <= 1;
-    });
   }
 
   attn::KernelOp kernel;

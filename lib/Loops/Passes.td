@@ -101,11 +101,15 @@ def AttnFormGrids : Pass<"attn-form-grids"> {
     rows are other ones than the tile's (`sum[u](...K[y, u]...) +
     sum[v](...K[v, x]...)`), what is the same for all rows of the tile (a weight
     of a head, `max[k](w[h, k])`), or a sum weighted by a softmax, which is one
-    loop only by itself.
+    loop only by itself. Last, a sum of more than eight terms that a tensor has
+    for each pair of rows and keys, and that programs of different steps would
+    read again: a bias projected from pairs, `sum[c](Z[m, n, c] * W[c, h])`.
+    What it gives has one axis at most that the tensor lacks.
 
     Of several axes that one reduction loops over (`sum[y, x]`) one is visited
-    in tiles: the longest as far as sizes are known, else one that another
-    reduction has alone, else the last. The others are visited one index at a
+    in tiles: one along which elements of a product's factor lie together, else
+    the longest as far as sizes are known, else one that another reduction has
+    alone, else the last. The others are visited one index at a
     time by loops around that one, so that products remain products of matrices. Axes that tile sizes are asked for come in tiles.
     A loop over what both sides of every score have, the heads of `A[m, n] = sum[h](softmax[n](s))`, goes by one index too: both sides
     are tiled.

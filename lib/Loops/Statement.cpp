@@ -16,7 +16,8 @@ namespace attentile {
 namespace {
 
 /// How many columns stand whole that no score has, where these are of several
-/// axes, each of which takes a multiple of 16.
+/// axes, each of which takes a multiple of 16; and beside the rows of a product
+/// that stands alone, which holds a sum for each pair.
 constexpr int64_t kMostColumns = 256;
 
 /// Decides the roles of one statement's axes (see attn-form-grids).
@@ -276,17 +277,34 @@ private:
     unsigned number = axes.numberOf(index);
     rest.reset(number);
     std::optional<int64_t> extent = getConstantExtent(kernel, index);
-    bool isLastOfMany = beside && extent && *extent <= maxWholeExtent &&
+    bool isLastOfMany = beside && extent && *extent <= kMostColumns &&
                         rest.any() && index == statement.left.back();
     (isLastOfMany ? whole : tile).set(number);
   }
 
+  /// The axes along which elements of a product's factors lie together.
+  attn::Axes findContiguous(attn::ReduceOp reduction) {
+    attn::Axes result = none;
+    if (!isProduct(reduction))
+      return result;
+    for (Value factor : reduction.getOperand().getDefiningOp()->getOperands()) {
+      while (auto cast = factor.getDefiningOp<arith::ExtFOp>())
+        factor = cast.getIn();
+      if (auto read = factor.getDefiningOp<attn::ReadOp>())
+        if (attn::Axes last = axes.of(read.getIndices().back());
+            last.count() == 1)
+          result |= last;
+    }
+    return result;
+  }
+
   /// Of several axes that one reduction loops over a single one comes in tiles,
   /// so that its products are of matrices: one that a schedule asks for, else
-  /// the longest as far as sizes are known, else one that another reduction has
-  /// alone, else the last.
+  /// one along which a factor's elements lie together, else the longest as far
+  /// as sizes are known, else one that another reduction has alone, else the
+  /// last.
   void placeWalks() {
-    SmallVector<attn::Axes> several;
+    SmallVector<std::pair<attn::Axes, attn::Axes>> several;
     attn::Axes alone = none;
     for (attn::ReduceOp reduction : loops) {
       // Within a loop over tiles it has one axis, that loop's.
@@ -297,14 +315,16 @@ private:
       if (own.count() == 1)
         alone |= own;
       else if (own.any()) // not walked already
-        several.push_back(own);
+        several.push_back({own, findContiguous(reduction)});
     }
-    auto rank = [&](BlockArgument index) {
-      return std::pair(getConstantExtent(kernel, index)
-                           .value_or(std::numeric_limits<int64_t>::max()),
-                       alone.test(axes.numberOf(index)));
-    };
-    for (attn::Axes &own : several) {
+    for (auto &[own, contiguous] : several) {
+      auto rank = [&](BlockArgument index) {
+        unsigned number = axes.numberOf(index);
+        return std::tuple(contiguous.test(number),
+                          getConstantExtent(kernel, index)
+                              .value_or(std::numeric_limits<int64_t>::max()),
+                          alone.test(number));
+      };
       attn::Axes kept = own;
       kept &= tiled;
       if (kept.none()) {

@@ -67,6 +67,13 @@ void tileColumnsOfTerms(Statement &statement, attn::AxesAnalysis &axes);
 bool cutReductionsApart(Statement &statement, attn::KernelOp kernel,
                         attn::AxesAnalysis &axes, const attn::Axes &whole);
 
+/// Cuts sums that read several elements for each pair of rows and keys, again
+/// for each index of an axis that these lack, as of sum[c](Z[m, n, c] * W[c, h])
+/// in the scores of each head. Whether there are any; the roles are then to be
+/// found again.
+bool cutSumsOfPairs(Statement &statement, attn::KernelOp kernel,
+                    attn::AxesAnalysis &axes, const attn::Axes &whole);
+
 /// Cuts what is better a grid of its own, so that its loop is one: sums of
 /// products whose rows are other ones than the statement's tile has, as of
 /// O[y, x] = sum[u](...K[y, u]...) + sum[v](...K[v, x]...), where rows along x

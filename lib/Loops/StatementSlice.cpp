@@ -7,6 +7,7 @@
 
 #include "StatementSlice.h"
 #include "WholeAxes.h"
+#include "mlir/IR/Remarks.h"
 
 using namespace mlir;
 
@@ -47,11 +48,12 @@ static attn::Axes ownLoop(Operation *op, attn::AxesAnalysis &axes) {
 }
 
 /// One walk up from the statement's roots, users before operands. `underLoop`
-/// are the axes over whose tiles the statement's write loops; reductions over
-/// axes of `noLoop` are cut.
+/// are the axes over whose tiles the statement's write loops; what `isApart`
+/// says is cut.
 static void walkSlice(Statement &statement, attn::KernelOp kernel,
                       attn::AxesAnalysis &axes, const attn::Axes &whole,
-                      const attn::Axes &underLoop, const attn::Axes &noLoop) {
+                      const attn::Axes &underLoop,
+                      llvm::function_ref<bool(Operation *)> isApart) {
   // The axes of the loops that an operation stands under, on any way to it.
   llvm::DenseMap<Operation *, attn::Axes> loops;
   llvm::DenseSet<Value> reached;
@@ -80,7 +82,7 @@ static void walkSlice(Statement &statement, attn::KernelOp kernel,
     attn::Axes bound = ownLoop(&op, axes);
     if (auto reduction = dyn_cast<attn::ReduceOp>(op))
       bound = axes.setOf(reduction.getAxes());
-    bool isCut = bound.anyCommon(noLoop) || isMaterialized(&op, axes);
+    bool isCut = isApart(&op) || isMaterialized(&op, axes);
     bound.reset(whole);
     isCut |= bound.any() && under.anyCommon(axes.ofAny(op.getResults()));
     if (!own && isCut) {
@@ -97,6 +99,18 @@ static void walkSlice(Statement &statement, attn::KernelOp kernel,
         reach(operand, under);
   }
   std::reverse(statement.slice.begin(), statement.slice.end());
+}
+
+/// The same, where reductions over axes of `noLoop` are cut.
+static void walkSlice(Statement &statement, attn::KernelOp kernel,
+                      attn::AxesAnalysis &axes, const attn::Axes &whole,
+                      const attn::Axes &underLoop, const attn::Axes &noLoop) {
+  walkSlice(statement, kernel, axes, whole, underLoop, [&](Operation *op) {
+    auto reduction = dyn_cast<attn::ReduceOp>(op);
+    attn::Axes bound =
+        reduction ? axes.setOf(reduction.getAxes()) : ownLoop(op, axes);
+    return bound.anyCommon(noLoop);
+  });
 }
 
 /// The axes that the loops of a slice's reductions visit.
@@ -235,6 +249,68 @@ static bool hasTileLoop(const Statement &statement) {
   bool result = false;
   forEachLoop(statement, [&](attn::ForOp) { result = true; });
   return result;
+}
+
+/// Whether a sum reads several elements for each pair of the statement's rows
+/// and keys, again for each index of an axis that they lack: a bias projected
+/// from pairs, in a program for each head and batch. What it gives must be no
+/// larger than what is read, but for one axis (heads for features).
+static bool readsPairsAgain(attn::ReduceOp sum, const AxisRoles &roles,
+                            attn::KernelOp kernel, attn::AxesAnalysis &axes) {
+  constexpr int64_t kFewTerms = 8; // as cheap as to read what they give
+  int64_t terms = 1;
+  for (Value axis : sum.getAxes())
+    terms *= getConstantExtent(kernel, cast<BlockArgument>(axis)).value_or(1);
+  const attn::Axes summed = axes.setOf(sum.getAxes());
+  const attn::Axes given = axes.of(sum), steps = axes.setOf(roles.step);
+  if (terms <= kFewTerms || !given.anyCommon(axes.setOf(roles.tile)) ||
+      !given.anyCommon(axes.setOf(roles.loop)))
+    return false;
+  auto readsPairs = [&](attn::ReadOp read) {
+    attn::Axes own = axes.of(read.getResult()), beyond = given;
+    beyond.reset(own);
+    return own.anyCommon(axes.setOf(roles.tile)) &&
+           own.anyCommon(axes.setOf(roles.loop)) && !summed.test(own) &&
+           steps.test(own) && beyond.count() <= 1 && readsPlainly(read, axes);
+  };
+  llvm::SetVector<Operation *> body;
+  auto add = [&](Value value) {
+    if (Operation *op = value.getDefiningOp())
+      body.insert(op);
+  };
+  add(sum.getOperand());
+  for (size_t i = 0; i < body.size(); ++i) {
+    if (auto read = dyn_cast<attn::ReadOp>(body[i]); read && readsPairs(read))
+      return true;
+    llvm::for_each(body[i]->getOperands(), add);
+  }
+  return false;
+}
+
+bool cutSumsOfPairs(Statement &statement, attn::KernelOp kernel,
+                    attn::AxesAnalysis &axes, const attn::Axes &whole) {
+  llvm::DenseSet<Operation *> apart;
+  for (Value cut : statement.cuts)
+    apart.insert(cut.getDefiningOp());
+  size_t before = apart.size();
+  forEachOwn(statement, [&](Operation *op) {
+    auto sum = dyn_cast<attn::ReduceOp>(op);
+    if (sum && sum.getKind() == attn::ReduceKind::Sum &&
+        sum.getResult() != statement.value &&
+        readsPairsAgain(sum, statement.roles, kernel, axes)) {
+      apart.insert(sum);
+      remark::passed(
+          sum.getLoc(),
+          remark::RemarkOpts::name("SumOfPairs").category("attn-form-grids"))
+          << remark::add("a sum for each pair of rows and keys is computed "
+                         "once, in workspace");
+    }
+  });
+  if (apart.size() == before)
+    return false;
+  walkSlice(statement, kernel, axes, whole, axes.setOf({}),
+            [&](Operation *op) { return apart.contains(op); });
+  return true;
 }
 
 bool cutReductionsApart(Statement &statement, attn::KernelOp kernel,

@@ -24,6 +24,11 @@ bool isMaterialized(Operation *op, attn::AxesAnalysis &axes) {
   return isa<attn::MaterializeOp>(op) && axes.of(op->getResult(0)).any();
 }
 
+bool readsPlainly(attn::ReadOp read, attn::AxesAnalysis &axes) {
+  return llvm::all_of(read.getIndices(),
+                      [&](Value index) { return axes.of(index).count() <= 1; });
+}
+
 namespace {
 
 /// Which reductions of a kernel stand in the bodies of which.

@@ -24,6 +24,10 @@ std::optional<int64_t> getConstantExtent(attn::KernelOp kernel,
 /// constant, cheaper than any memory.
 bool isMaterialized(mlir::Operation *op, attn::AxesAnalysis &axes);
 
+/// Whether each dimension is read along one axis at most: what has the same
+/// axes is as large as the tensor, with heads for groups a few times larger.
+bool readsPlainly(attn::ReadOp read, attn::AxesAnalysis &axes);
+
 /// The axes that are summed inside a score, such as a head's d: they stand
 /// whole in the tile. Every reduction over such an axis v has no reduction over
 /// another axis in its body; one at least stands inside a reduction over
