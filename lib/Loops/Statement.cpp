@@ -129,11 +129,7 @@ private:
       // index of a loop over what both sides have: a mean over heads.
       bool isOfEach = !loops.empty() && products.size() == scores.size() &&
                       llvm::all_of(products, [&](attn::ReduceOp product) {
-                        auto factors =
-                            product.getOperand().getDefiningOp<arith::MulFOp>();
-                        attn::Axes both = axes.of(factors.getLhs());
-                        both &= axes.of(factors.getRhs());
-                        return !attn::Axes(loop).test(both);
+                        return hasLoopInBothFactors(product);
                       });
       if (isOfEach)
         std::swap(walk, loop);
@@ -160,6 +156,13 @@ private:
     for (BlockArgument index : llvm::reverse(statement.left))
       if (tiles && rest.test(axes.numberOf(index)))
         place(index, /*beside=*/tiles-- > 1);
+  }
+
+  bool hasLoopInBothFactors(attn::ReduceOp product) {
+    auto factors = product.getOperand().getDefiningOp<arith::MulFOp>();
+    attn::Axes both = axes.of(factors.getLhs());
+    both &= axes.of(factors.getRhs());
+    return !attn::Axes(loop).test(both);
   }
 
   /// Rows of reductions whose scores are no product: the axis whose rows share

@@ -7,7 +7,6 @@
 
 #include "StatementSlice.h"
 #include "WholeAxes.h"
-#include "mlir/IR/Remarks.h"
 
 using namespace mlir;
 
@@ -47,13 +46,11 @@ static attn::Axes ownLoop(Operation *op, attn::AxesAnalysis &axes) {
   return axes.setOf(loop ? ValueRange(loop.getAxis()) : ValueRange());
 }
 
-/// One walk up from the statement's roots, users before operands. `underLoop`
-/// are the axes over whose tiles the statement's write loops; what `isApart`
-/// says is cut.
-static void walkSlice(Statement &statement, attn::KernelOp kernel,
-                      attn::AxesAnalysis &axes, const attn::Axes &whole,
-                      const attn::Axes &underLoop,
-                      llvm::function_ref<bool(Operation *)> isApart) {
+/// One walk up from the statement's roots, users before operands.
+void walkSlice(Statement &statement, attn::KernelOp kernel,
+               attn::AxesAnalysis &axes, const attn::Axes &whole,
+               const attn::Axes &underLoop,
+               llvm::function_ref<bool(Operation *)> isApart) {
   // The axes of the loops that an operation stands under, on any way to it.
   llvm::DenseMap<Operation *, attn::Axes> loops;
   llvm::DenseSet<Value> reached;
@@ -101,10 +98,9 @@ static void walkSlice(Statement &statement, attn::KernelOp kernel,
   std::reverse(statement.slice.begin(), statement.slice.end());
 }
 
-/// The same, where reductions over axes of `noLoop` are cut.
-static void walkSlice(Statement &statement, attn::KernelOp kernel,
-                      attn::AxesAnalysis &axes, const attn::Axes &whole,
-                      const attn::Axes &underLoop, const attn::Axes &noLoop) {
+void walkSlice(Statement &statement, attn::KernelOp kernel,
+               attn::AxesAnalysis &axes, const attn::Axes &whole,
+               const attn::Axes &underLoop, const attn::Axes &noLoop) {
   walkSlice(statement, kernel, axes, whole, underLoop, [&](Operation *op) {
     auto reduction = dyn_cast<attn::ReduceOp>(op);
     attn::Axes bound =
@@ -113,9 +109,8 @@ static void walkSlice(Statement &statement, attn::KernelOp kernel,
   });
 }
 
-/// The axes that the loops of a slice's reductions visit.
-static attn::Axes loopAxes(const Statement &statement, attn::AxesAnalysis &axes,
-                           const attn::Axes &whole) {
+attn::Axes loopAxes(const Statement &statement, attn::AxesAnalysis &axes,
+                    const attn::Axes &whole) {
   attn::Axes loops = axes.setOf({});
   forEachReduction(statement, [&](attn::ReduceOp reduction) {
     loops |= axes.setOf(reduction.getAxes());
@@ -148,201 +143,6 @@ void sliceStatement(Statement &statement, attn::KernelOp kernel,
     written.reset(both);
   }
   walkSlice(statement, kernel, axes, whole, written, both);
-}
-
-//===----------------------------------------------------------------------===//
-// Loops apart
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// What a statement's loops visit, and what of it could be a grid of its own.
-class LoopsApart {
-public:
-  LoopsApart(const Statement &statement, attn::AxesAnalysis &axes)
-      : statement(statement), axes(axes),
-        loops(axes.setOf(statement.roles.loop)), products(axes.setOf({})),
-        maxima(products), mixed(products) {
-    forEachReduction(statement, [&](attn::ReduceOp reduction) {
-      attn::Axes own = axes.setOf(reduction.getAxes());
-      if (reduction.getProduct())
-        products |= own;
-      if (reduction.getKind() == attn::ReduceKind::Ref)
-        maxima |= own;
-      if (readsLoopBeside(reduction))
-        mixed |= own;
-    });
-  }
-
-  /// Sums of products whose rows along the tile's axis share nothing.
-  attn::Axes ofOtherRows() {
-    unsigned row = axes.numberOf(statement.roles.tile.front());
-    attn::Axes shared = axes.setOf({});
-    forEachOwn(statement, [&](Operation *op) {
-      op->walk([&](attn::ReadOp read) {
-        if (attn::Axes own = axes.of(read.getResult()); !own.test(row))
-          shared |= own;
-      });
-    });
-    attn::Axes result = loops;
-    result &= products;
-    result.reset(shared);
-    return loops.anyCommon(shared) ? result : axes.setOf({});
-  }
-
-  /// What is the same for all rows of the tile, beside what is not: a weight of
-  /// a head, max[k](w[h, k]).
-  attn::Axes ofAllRows() {
-    unsigned row = axes.numberOf(statement.roles.tile.front());
-    attn::Axes result = loops;
-    forEachReduction(statement, [&](attn::ReduceOp reduction) {
-      if (axes.of(reduction).test(row))
-        result.reset(axes.setOf(reduction.getAxes()));
-    });
-    return result == loops ? axes.setOf({}) : result;
-  }
-
-  /// Softmaxes whose loops would be one each: of several axes in a statement
-  /// they are not. All but one, where there is nothing else.
-  attn::Axes ofSoftmaxes() {
-    attn::Axes result = loops;
-    result &= products;
-    result &= maxima;
-    result.reset(mixed);
-    if (result == loops)
-      for (BlockArgument index : axes.indicesOf(result)) {
-        result.reset(axes.numberOf(index));
-        break;
-      }
-    return result;
-  }
-
-private:
-  /// Whether a reduction is of another loop's results.
-  bool readsLoopBeside(attn::ReduceOp reduction) {
-    attn::Axes own = axes.setOf(reduction.getAxes());
-    llvm::SetVector<Operation *> slice;
-    slice.insert(reduction);
-    for (size_t i = 0; i < slice.size(); ++i) {
-      if (auto inner = dyn_cast<attn::ReduceOp>(slice[i])) {
-        attn::Axes of = axes.setOf(inner.getAxes());
-        of &= loops;
-        if (of.reset(own).any())
-          return true;
-      }
-      for (Value operand : slice[i]->getOperands())
-        if (Operation *op = operand.getDefiningOp())
-          slice.insert(op);
-    }
-    return false;
-  }
-
-  const Statement &statement;
-  attn::AxesAnalysis &axes;
-  attn::Axes loops, products, maxima, mixed;
-};
-
-} // namespace
-
-/// Whether the kernel itself writes a loop over tiles.
-static bool hasTileLoop(const Statement &statement) {
-  bool result = false;
-  forEachLoop(statement, [&](attn::ForOp) { result = true; });
-  return result;
-}
-
-/// Whether a sum reads several elements for each pair of the statement's rows
-/// and keys, again for each index of an axis that they lack: a bias projected
-/// from pairs, in a program for each head and batch. What it gives must be no
-/// larger than what is read, but for one axis (heads for features).
-static bool readsPairsAgain(attn::ReduceOp sum, const AxisRoles &roles,
-                            attn::KernelOp kernel, attn::AxesAnalysis &axes) {
-  constexpr int64_t kFewTerms = 8; // as cheap as to read what they give
-  int64_t terms = 1;
-  for (Value axis : sum.getAxes())
-    terms *= getConstantExtent(kernel, cast<BlockArgument>(axis)).value_or(1);
-  const attn::Axes summed = axes.setOf(sum.getAxes());
-  const attn::Axes given = axes.of(sum), steps = axes.setOf(roles.step);
-  if (terms <= kFewTerms || !given.anyCommon(axes.setOf(roles.tile)) ||
-      !given.anyCommon(axes.setOf(roles.loop)))
-    return false;
-  auto readsPairs = [&](attn::ReadOp read) {
-    attn::Axes own = axes.of(read.getResult()), beyond = given;
-    beyond.reset(own);
-    return own.anyCommon(axes.setOf(roles.tile)) &&
-           own.anyCommon(axes.setOf(roles.loop)) && !summed.test(own) &&
-           steps.test(own) && beyond.count() <= 1 && readsPlainly(read, axes);
-  };
-  llvm::SetVector<Operation *> body;
-  auto add = [&](Value value) {
-    if (Operation *op = value.getDefiningOp())
-      body.insert(op);
-  };
-  add(sum.getOperand());
-  for (size_t i = 0; i < body.size(); ++i) {
-    if (auto read = dyn_cast<attn::ReadOp>(body[i]); read && readsPairs(read))
-      return true;
-    llvm::for_each(body[i]->getOperands(), add);
-  }
-  return false;
-}
-
-bool cutSumsOfPairs(Statement &statement, attn::KernelOp kernel,
-                    attn::AxesAnalysis &axes, const attn::Axes &whole) {
-  llvm::DenseSet<Operation *> apart;
-  for (Value cut : statement.cuts)
-    apart.insert(cut.getDefiningOp());
-  size_t before = apart.size();
-  forEachOwn(statement, [&](Operation *op) {
-    auto sum = dyn_cast<attn::ReduceOp>(op);
-    if (sum && sum.getKind() == attn::ReduceKind::Sum &&
-        sum.getResult() != statement.value &&
-        readsPairsAgain(sum, statement.roles, kernel, axes)) {
-      apart.insert(sum);
-      remark::passed(
-          sum.getLoc(),
-          remark::RemarkOpts::name("SumOfPairs").category("attn-form-grids"))
-          << remark::add("a sum for each pair of rows and keys is computed "
-                         "once, in workspace");
-    }
-  });
-  if (apart.size() == before)
-    return false;
-  walkSlice(statement, kernel, axes, whole, axes.setOf({}),
-            [&](Operation *op) { return apart.contains(op); });
-  return true;
-}
-
-bool cutReductionsApart(Statement &statement, attn::KernelOp kernel,
-                        attn::AxesAnalysis &axes, const attn::Axes &whole) {
-  const attn::Axes none = axes.setOf({});
-  attn::Axes reduced = loopAxes(statement, axes, none),
-             written = axes.setOf(statement.roles.loop);
-  if (hasTileLoop(statement) || written.reset(reduced).count() < 2)
-    return false;
-  walkSlice(statement, kernel, axes, whole, none, reduced);
-  return !statement.cuts.empty();
-}
-
-bool cutLoopsApart(Statement &statement, attn::KernelOp kernel,
-                   attn::AxesAnalysis &axes, const attn::Axes &whole) {
-  const AxisRoles &roles = statement.roles;
-  if (hasTileLoop(statement) || roles.tile.size() != 1 || roles.loop.size() < 2)
-    return false;
-  LoopsApart loops(statement, axes);
-  attn::Axes apart = loops.ofOtherRows();
-  if (apart.none())
-    apart = loops.ofAllRows();
-  if (apart.none())
-    apart = loops.ofSoftmaxes();
-  apart.reset(axes.ofAny(statement.indices));
-  auto reduction = statement.value.getDefiningOp<attn::ReduceOp>();
-  if (apart.none() ||
-      (reduction && apart.anyCommon(axes.setOf(reduction.getAxes()))))
-    return false;
-  const attn::Axes none = axes.setOf({});
-  walkSlice(statement, kernel, axes, whole, none, apart);
-  return true;
 }
 
 } // namespace attentile

@@ -23,6 +23,22 @@ void forEachReduction(const Statement &statement,
 void forEachLoop(const Statement &statement,
                  llvm::function_ref<void(attn::ForOp)> callback);
 
+/// The axes that the loops of a slice's reductions visit.
+attn::Axes loopAxes(const Statement &statement, attn::AxesAnalysis &axes,
+                    const attn::Axes &whole);
+
+/// Fills `slice` and `cuts`. `underLoop` are the axes over whose tiles the
+/// statement's write loops; what `isApart` says is cut.
+void walkSlice(Statement &statement, attn::KernelOp kernel,
+               attn::AxesAnalysis &axes, const attn::Axes &whole,
+               const attn::Axes &underLoop,
+               llvm::function_ref<bool(mlir::Operation *)> isApart);
+
+/// The same, where reductions and loops over axes of `noLoop` are cut.
+void walkSlice(Statement &statement, attn::KernelOp kernel,
+               attn::AxesAnalysis &axes, const attn::Axes &whole,
+               const attn::Axes &underLoop, const attn::Axes &noLoop);
+
 } // namespace attentile
 
 #endif

@@ -167,7 +167,13 @@ ExprRef Generator::rawScore() {
 /// Something to add to a score.
 ExprRef Generator::bias(Axes available) {
   Axes heads = outer & axisH;
-  switch (weighted({3, 3, 3, 2, 1, 1})) {
+  switch (weighted({3, 3, 3, 2, 1, 1, 0.7})) {
+  case 6: // projected from what is known of a pair
+    return f("sum[r]($ * $)",
+             {read(Type::Float, "pairs", "T",
+                   (someOuter() & axisB) | axisM | axisN | axisR),
+              read(Type::Float, "projection", "T", heads | axisR)},
+             0, axisR);
   case 5:
     return heads && chance(0.5)
                ? f("alibi(m, n, alibi_slope(h))", {}, heads | axisM | axisN)
