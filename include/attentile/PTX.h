@@ -42,7 +42,7 @@ struct GpuOptions {
 };
 
 /// LLVM IR or PTX of a module of NVVM kernels.
-enum class GpuOutput { LLVM, PTX };
+enum class GpuOutput { PTX, LLVM };
 llvm::Expected<std::string> emitPTX(mlir::ModuleOp lowered,
                                     const GpuTarget &target,
                                     GpuOutput output = GpuOutput::PTX);

@@ -33,7 +33,7 @@ TEST(PTX, ModulesThatAreNotLowered) {
   auto module = mlir::parseSourceString<mlir::ModuleOp>(
       "func.func @f() { return }", &context);
   auto target = llvm::cantFail(GpuTarget::select("sm_80"));
-  auto text = emitPTX(*module, target, {});
+  auto text = emitPTX(*module, target);
   ASSERT_FALSE(text);
   EXPECT_EQ(llvm::toString(text.takeError()),
             "expected a module in the LLVM and NVVM dialects, got another");
@@ -76,7 +76,7 @@ llvm.func @rows(%p: !llvm.ptr<1>, %stride: i64, %x: f32)
                                                         &context);
   ASSERT_TRUE(module);
   auto target = llvm::cantFail(GpuTarget::select("sm_90"));
-  std::string text = llvm::cantFail(emitPTX(*module, target, {}));
+  std::string text = llvm::cantFail(emitPTX(*module, target));
   EXPECT_EQ(llvm::StringRef(text).count("mul.lo.s64") +
                 llvm::StringRef(text).count("mad.lo.s64"),
             1u)
