@@ -47,6 +47,10 @@ llvm::Expected<std::string> emitPTX(mlir::ModuleOp lowered,
                                     const GpuTarget &target,
                                     GpuOutput output = GpuOutput::PTX);
 
+/// What emitPTX asks of a context, which it adds to it: beforehand where
+/// several threads emit.
+void registerForPTX(mlir::DialectRegistry &registry);
+
 /// One PTX of several for the same target: what stands before their kernels
 /// once, then all kernels in order.
 std::string joinPTX(llvm::ArrayRef<std::string> parts);

@@ -7,7 +7,9 @@
 #ifndef ATTENTILE_PIPELINE_H
 #define ATTENTILE_PIPELINE_H
 
+#include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include <string>
 #include <vector>
@@ -60,6 +62,12 @@ struct PipelineOptions {
 /// The flags of the passes that can be switched off, in run order.
 llvm::ArrayRef<llvm::StringRef> optimizingPasses();
 
+/// From index notation to grids: the roles of axes, no tiles yet.
+void buildGrids(mlir::OpPassManager &pm, const PipelineOptions &options);
+
+/// From index notation to grids over tiles, of which nothing is optimised yet.
+void buildTiling(mlir::OpPassManager &pm, const PipelineOptions &options);
+
 /// From the formula to tile loops: everything from the module that the front
 /// end emits (attn.kernel) to one that native code is made of (tile.program).
 void buildTilePipeline(mlir::OpPassManager &pm, const PipelineOptions &options);
@@ -72,6 +80,12 @@ void buildWarpPipeline(mlir::OpPassManager &pm, const PipelineOptions &options);
 /// Applies MLIR's own flags (--mlir-print-ir-after-all, --mlir-timing ...), as
 /// far as the tool registered them.
 void configurePassManager(mlir::PassManager &pm);
+
+/// Runs passes, as those flags say; false if one failed. Without assertions the
+/// module is verified once, behind them all: after each that would take as long
+/// as the passes.
+bool runPasses(mlir::ModuleOp module,
+               llvm::function_ref<void(mlir::OpPassManager &)> build);
 
 } // namespace attentile
 

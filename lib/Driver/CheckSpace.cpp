@@ -7,7 +7,7 @@
 
 #include "CheckConfig.h"
 #include "Tile/Tile.h"
-#include "attentile/Loops/Passes.h"
+#include "attentile/Pipeline.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -105,17 +105,11 @@ void addTiledSizes(Config &config, Variant &variant, const Space &space,
 /// Notes how attn-to-tile tiles the kernel's axes.
 static void findTiles(Variant &variant, const std::string &target) {
   OwningOpRef<ModuleOp> copy = variant.module->clone();
-  PassManager passes(variant.context.get());
-  passes.addNestedPass<attn::KernelOp>(createAttnLowerSoftmax());
-  AttnFormGridsOptions forming;
-  forming.tileTerms = target != "cpu";
-  passes.addNestedPass<attn::KernelOp>(createAttnFormGrids(forming));
-  AttnToTileOptions tiling;
-  tiling.target = target;
-  passes.addPass(createAttnToTile(tiling));
+  PipelineOptions options;
+  options.target = target;
   ScopedDiagnosticHandler quiet(variant.context.get(),
                                 [](mlir::Diagnostic &) { return success(); });
-  if (failed(passes.run(*copy)))
+  if (!runPasses(*copy, [&](OpPassManager &pm) { buildTiling(pm, options); }))
     return; // the runner will say why
   copy->walk([&](Operation *op) {
     for (Type type : op->getResultTypes()) {
@@ -234,12 +228,9 @@ static void addSizeNames(attn::KernelOp kernel, OperandRange axes,
 /// one decides.
 static void findRoles(Variant &variant, Space &space) {
   OwningOpRef<ModuleOp> copy = variant.module->clone();
-  PassManager passes(variant.context.get());
-  passes.addNestedPass<attn::KernelOp>(createAttnLowerSoftmax());
-  passes.addNestedPass<attn::KernelOp>(createAttnFormGrids());
   ScopedDiagnosticHandler quiet(variant.context.get(),
                                 [](mlir::Diagnostic &) { return success(); });
-  if (failed(passes.run(*copy)))
+  if (!runPasses(*copy, [&](OpPassManager &pm) { buildGrids(pm, {}); }))
     return;
   attn::KernelOp kernel = *copy->getOps<attn::KernelOp>().begin();
   for (attn::GridOp grid : kernel.getBody().getOps<attn::GridOp>()) {

@@ -42,11 +42,8 @@ static int emitNativeCode(const CompileCommandOptions &options, ModuleOp module,
     return wrongCall(llvm::toString(target.takeError()));
   ProgramInfo info = ProgramInfo::of(*module.getOps<tile::ProgramOp>().begin());
 
-  PassManager pm(module.getContext(), ModuleOp::getOperationName(),
-                 PassManager::Nesting::Implicit);
-  configurePassManager(pm);
-  buildNativeLowering(pm, *target);
-  if (failed(pm.run(module)))
+  if (!runPasses(module,
+                 [&](OpPassManager &pm) { buildNativeLowering(pm, *target); }))
     return exitWrongProgram;
   info.readScratch(module);
 

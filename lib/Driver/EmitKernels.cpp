@@ -85,6 +85,19 @@ static OwningOpRef<ModuleOp> makePart(ModuleOp rest, warp::KernelOp kernel) {
   return part;
 }
 
+/// Loads all that passes and code generation ask for: one thread does.
+static void loadDialects(MLIRContext &context) {
+  DialectRegistry registry;
+  registerForPTX(registry);
+  OpPassManager pm(ModuleOp::getOperationName(),
+                   OpPassManager::Nesting::Implicit);
+  buildNVVMPipeline(pm);
+  pm.getDependentDialects(registry);
+  context.appendDialectRegistry(registry);
+  for (StringRef name : registry.getDialectNames())
+    context.getOrLoadDialect(name);
+}
+
 FailureOr<std::string> emitKernels(ModuleOp module, const GpuTarget &target,
                                    const GpuOptions &options,
                                    GpuOutput output) {
@@ -96,11 +109,8 @@ FailureOr<std::string> emitKernels(ModuleOp module, const GpuTarget &target,
   SmallVector<OwningOpRef<ModuleOp>> parts;
   for (warp::KernelOp kernel : takeKernels(module))
     parts.push_back(makePart(module, kernel));
-  // Dialects are loaded by one thread.
   MLIRContext *context = module.getContext();
-  OwningOpRef<ModuleOp> empty = ModuleOp::create(module.getLoc());
-  if (failed(emitAtOnce(*empty, target, options, output)))
-    return failure();
+  loadDialects(*context);
   bool hadThreads = context->isMultithreadingEnabled();
   context->enableMultithreading();
   std::vector<FailureOr<std::string>> texts(parts.size(), failure());

@@ -23,18 +23,6 @@ namespace attentile {
 
 namespace json = llvm::json;
 
-bool runPasses(ModuleOp module,
-               llvm::function_ref<void(OpPassManager &)> build) {
-  PassManager pm(module.getContext(), ModuleOp::getOperationName(),
-                 PassManager::Nesting::Implicit);
-  configurePassManager(pm);
-#ifdef NDEBUG
-  pm.enableVerifier(false);
-#endif
-  build(pm);
-  return succeeded(pm.run(module)) && succeeded(verify(module));
-}
-
 bool lowerToWarps(ModuleOp module, const PipelineOptions &options) {
   auto lower = [](ModuleOp form, const PipelineOptions &options) {
     return runPasses(form, [&](OpPassManager &pm) {

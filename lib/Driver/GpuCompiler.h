@@ -15,11 +15,6 @@
 
 namespace attentile {
 
-/// Runs passes; false if one failed. Without assertions the module is verified
-/// once, behind them all: after each that would take as long as the passes.
-bool runPasses(mlir::ModuleOp module,
-               llvm::function_ref<void(mlir::OpPassManager &)> build);
-
 /// Lowers a module of the attn level to warp kernels, and beside each that asks
 /// something of its tensors one for any strides; false after an error.
 bool lowerToWarps(mlir::ModuleOp module, const PipelineOptions &options);

@@ -17,6 +17,7 @@
 #include "attentile/Loops/Targets.h"
 #include "attentile/Mapping/Passes.h"
 #include "attentile/NVVM/Passes.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/STLExtras.h"
@@ -109,10 +110,9 @@ static void buildFormulaStage(OpPassManager &pm,
   simplify(pm, options);
 }
 
-/// A list of grids over tiles: no softmax, no index notation; one loop over
-/// tiles for each depth of reductions, each recomputing the scores.
-static void buildTilingStage(OpPassManager &pm,
-                             const PipelineOptions &options) {
+/// A list of grids: no softmax; what goes through memory, and the roles of
+/// axes.
+void buildGrids(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createAttnLowerSoftmax());
   if (options.isEnabled("attn-materialize-factors"))
     pm.addPass(createAttnMaterializeFactors());
@@ -120,6 +120,12 @@ static void buildTilingStage(OpPassManager &pm,
   forming.tileSizes.assign(options.tileSizes.begin(), options.tileSizes.end());
   forming.tileTerms = options.target != "cpu";
   pm.addPass(createAttnFormGrids(forming));
+}
+
+/// Grids over tiles: no index notation; one loop over tiles for each depth of
+/// reductions, each recomputing the scores.
+void buildTiling(OpPassManager &pm, const PipelineOptions &options) {
+  buildGrids(pm, options);
   AttnToTileOptions tiling;
   tiling.tileSizes.assign(options.tileSizes.begin(), options.tileSizes.end());
   tiling.target = options.target;
@@ -228,7 +234,7 @@ static void buildLoopStage(OpPassManager &pm, const PipelineOptions &options) {
 
 void buildTilePipeline(OpPassManager &pm, const PipelineOptions &options) {
   buildFormulaStage(pm, options);
-  buildTilingStage(pm, options);
+  buildTiling(pm, options);
   buildLoopStage(pm, options);
 }
 
@@ -276,6 +282,18 @@ void buildWarpPipeline(OpPassManager &pm, const PipelineOptions &options) {
 void configurePassManager(PassManager &pm) {
   (void)applyPassManagerCLOptions(pm);
   applyDefaultTimingPassManagerCLOptions(pm);
+}
+
+bool runPasses(ModuleOp module,
+               llvm::function_ref<void(OpPassManager &)> build) {
+  PassManager pm(module.getContext(), ModuleOp::getOperationName(),
+                 PassManager::Nesting::Implicit);
+  configurePassManager(pm);
+#ifdef NDEBUG
+  pm.enableVerifier(false);
+#endif
+  build(pm);
+  return succeeded(pm.run(module)) && succeeded(verify(module));
 }
 
 } // namespace attentile

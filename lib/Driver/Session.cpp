@@ -114,11 +114,8 @@ bool Session::lowerToTiles(ModuleOp module) {
 bool Session::lowerToTiles(ModuleOp module, const PipelineOptions &pipeline) {
   llvm::SourceMgr sources;
   SourceMgrDiagnosticHandler handler(sources, &context);
-  PassManager pm(&context, ModuleOp::getOperationName(),
-                 PassManager::Nesting::Implicit);
-  configurePassManager(pm);
-  buildTilePipeline(pm, pipeline);
-  return succeeded(pm.run(module));
+  return runPasses(module,
+                   [&](OpPassManager &pm) { buildTilePipeline(pm, pipeline); });
 }
 
 int Session::report() {

@@ -6,32 +6,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "ComparedValues.h"
+#include "MadeOf.h"
 #include "PositiveFactors.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
 namespace attentile {
-
-/// Whether an operation that `value` is made of is of a kind.
-static bool isMadeOf(Value value, function_ref<bool(Operation *)> isOfKind) {
-  llvm::SetVector<Operation *> slice;
-  auto add = [&](Value operand) {
-    if (Operation *op = operand.getDefiningOp())
-      slice.insert(op);
-  };
-  add(value);
-  for (size_t i = 0; i < slice.size(); ++i) {
-    if (isOfKind(slice[i]))
-      return true;
-    for (Value operand : slice[i]->getOperands())
-      add(operand);
-  }
-  return false;
-}
 
 static bool isComputed(Value value) {
   return isMadeOf(value, [](Operation *op) {

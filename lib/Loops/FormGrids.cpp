@@ -154,13 +154,13 @@ private:
                                         "have every axis of its value, got "
                                         "none for '")
                << kernel.nameOf(axis) << "'";
-    sliceStatement(statement, kernel, axes, whole);
-    assignRoles(statement, kernel, axes, whole, tiled);
-    if (cutReductionsApart(statement, kernel, axes, whole) ||
-        cutLoopsApart(statement, kernel, axes, whole))
-      assignRoles(statement, kernel, axes, whole, tiled);
-    if (cutSumsOfPairs(statement, kernel, axes, whole))
-      assignRoles(statement, kernel, axes, whole, tiled);
+    const KernelAxes known{kernel, axes, whole, tiled};
+    sliceStatement(statement, known);
+    assignRoles(statement, known);
+    if (cutReductionsApart(statement, known) || cutLoopsApart(statement, known))
+      assignRoles(statement, known);
+    if (cutSumsOfPairs(statement, known))
+      assignRoles(statement, known);
     unsigned earliest = 0;
     for (Value cut : statement.cuts) {
       if (failed(placeCut(cut, statement.roles)))

@@ -8,7 +8,7 @@
 #include "ListWriter.h"
 #include "BlockRanges.h"
 #include "BlockTiles.h"
-#include "mlir/Analysis/SliceAnalysis.h"
+#include "MadeOf.h"
 #include "mlir/IR/Iterators.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SetVector.h"
@@ -258,14 +258,8 @@ LogicalResult ListWriter::setSideBySide(scf::ForOp visit, Value found) {
 /// blocks are visited from the last one on: under a causal mask each row sees a
 /// key there, and has a reference for all others (tile-guard-softmax).
 bool ListWriter::readsElements() {
-  BackwardSliceOptions options;
-  options.omitBlockArguments = true;
-  options.filter = [&](Operation *op) { return kernel->isAncestor(op); };
-  return Formulas::anyAtom(needed, [&](Value atom) {
-    SetVector<Operation *> slice;
-    options.inclusive = true;
-    return succeeded(getBackwardSlice(atom, &slice, options)) &&
-           llvm::any_of(slice, llvm::IsaPred<tile::LoadOp>);
+  return Formulas::anyAtom(needed, [](Value atom) {
+    return isMadeOf(atom, llvm::IsaPred<tile::LoadOp>);
   });
 }
 

@@ -23,11 +23,9 @@ constexpr int64_t kMostColumns = 256;
 /// Decides the roles of one statement's axes (see attn-form-grids).
 class RoleAssignment {
 public:
-  RoleAssignment(Statement &statement, attn::KernelOp kernel,
-                 attn::AxesAnalysis &axes, const attn::Axes &wholeOfKernel,
-                 const attn::Axes &tiled)
-      : statement(statement), kernel(kernel), axes(axes),
-        wholeOfKernel(wholeOfKernel), tiled(tiled), none(axes.setOf({})),
+  RoleAssignment(Statement &statement, const KernelAxes &known)
+      : statement(statement), kernel(known.kernel), axes(known.axes),
+        wholeOfKernel(known.whole), tiled(known.tiled), none(axes.setOf({})),
         step(none), tile(none), loop(none), walk(none), whole(none), rest(none),
         bounds(none), carried(none) {}
 
@@ -380,10 +378,8 @@ private:
 
 } // namespace
 
-void assignRoles(Statement &statement, attn::KernelOp kernel,
-                 attn::AxesAnalysis &axes, const attn::Axes &whole,
-                 const attn::Axes &tiled) {
-  RoleAssignment(statement, kernel, axes, whole, tiled).run();
+void assignRoles(Statement &statement, const KernelAxes &known) {
+  RoleAssignment(statement, known).run();
 }
 
 void tileColumnsOfTerms(Statement &statement, attn::AxesAnalysis &axes) {

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "MadeOf.h"
 #include "StatementSlice.h"
 #include "WholeAxes.h"
 #include "mlir/IR/Remarks.h"
@@ -84,20 +85,14 @@ private:
   /// Whether a reduction is of another loop's results.
   bool readsLoopBeside(attn::ReduceOp reduction) {
     attn::Axes own = axes.setOf(reduction.getAxes());
-    llvm::SetVector<Operation *> slice;
-    slice.insert(reduction);
-    for (size_t i = 0; i < slice.size(); ++i) {
-      if (auto inner = dyn_cast<attn::ReduceOp>(slice[i])) {
-        attn::Axes of = axes.setOf(inner.getAxes());
-        of &= loops;
-        if (of.reset(own).any())
-          return true;
-      }
-      for (Value operand : slice[i]->getOperands())
-        if (Operation *op = operand.getDefiningOp())
-          slice.insert(op);
-    }
-    return false;
+    return isMadeOf(reduction, [&](Operation *op) {
+      auto inner = dyn_cast<attn::ReduceOp>(op);
+      if (!inner)
+        return false;
+      attn::Axes of = axes.setOf(inner.getAxes());
+      of &= loops;
+      return of.reset(own).any();
+    });
   }
 
   const Statement &statement;
@@ -114,19 +109,19 @@ static bool hasTileLoop(const Statement &statement) {
   return result;
 }
 
-bool cutReductionsApart(Statement &statement, attn::KernelOp kernel,
-                        attn::AxesAnalysis &axes, const attn::Axes &whole) {
+bool cutReductionsApart(Statement &statement, const KernelAxes &known) {
+  attn::AxesAnalysis &axes = known.axes;
   const attn::Axes none = axes.setOf({});
   attn::Axes reduced = loopAxes(statement, axes, none),
              written = axes.setOf(statement.roles.loop);
   if (hasTileLoop(statement) || written.reset(reduced).count() < 2)
     return false;
-  walkSlice(statement, kernel, axes, whole, none, reduced);
+  walkSlice(statement, known, none, reduced);
   return !statement.cuts.empty();
 }
 
-bool cutLoopsApart(Statement &statement, attn::KernelOp kernel,
-                   attn::AxesAnalysis &axes, const attn::Axes &whole) {
+bool cutLoopsApart(Statement &statement, const KernelAxes &known) {
+  attn::AxesAnalysis &axes = known.axes;
   const AxisRoles &roles = statement.roles;
   if (hasTileLoop(statement) || roles.tile.size() != 1 || roles.loop.size() < 2)
     return false;
@@ -142,7 +137,7 @@ bool cutLoopsApart(Statement &statement, attn::KernelOp kernel,
       (reduction && apart.anyCommon(axes.setOf(reduction.getAxes()))))
     return false;
   const attn::Axes none = axes.setOf({});
-  walkSlice(statement, kernel, axes, whole, none, apart);
+  walkSlice(statement, known, none, apart);
   return true;
 }
 
@@ -155,11 +150,13 @@ bool cutLoopsApart(Statement &statement, attn::KernelOp kernel,
 /// from pairs, in a program for each head and batch. What it gives must be no
 /// larger than what is read, but for one axis (heads for features).
 static bool readsPairsAgain(attn::ReduceOp sum, const AxisRoles &roles,
-                            attn::KernelOp kernel, attn::AxesAnalysis &axes) {
+                            const KernelAxes &known) {
+  attn::AxesAnalysis &axes = known.axes;
   constexpr int64_t kFewTerms = 8; // as cheap as to read what they give
   int64_t terms = 1;
   for (Value axis : sum.getAxes())
-    terms *= getConstantExtent(kernel, cast<BlockArgument>(axis)).value_or(1);
+    terms *=
+        getConstantExtent(known.kernel, cast<BlockArgument>(axis)).value_or(1);
   const attn::Axes summed = axes.setOf(sum.getAxes());
   const attn::Axes given = axes.of(sum), steps = axes.setOf(roles.step);
   if (terms <= kFewTerms || !given.anyCommon(axes.setOf(roles.tile)) ||
@@ -172,22 +169,14 @@ static bool readsPairsAgain(attn::ReduceOp sum, const AxisRoles &roles,
            own.anyCommon(axes.setOf(roles.loop)) && !summed.test(own) &&
            steps.test(own) && beyond.count() <= 1 && readsPlainly(read, axes);
   };
-  llvm::SetVector<Operation *> body;
-  auto add = [&](Value value) {
-    if (Operation *op = value.getDefiningOp())
-      body.insert(op);
-  };
-  add(sum.getOperand());
-  for (size_t i = 0; i < body.size(); ++i) {
-    if (auto read = dyn_cast<attn::ReadOp>(body[i]); read && readsPairs(read))
-      return true;
-    llvm::for_each(body[i]->getOperands(), add);
-  }
-  return false;
+  return isMadeOf(sum.getOperand(), [&](Operation *op) {
+    auto read = dyn_cast<attn::ReadOp>(op);
+    return read && readsPairs(read);
+  });
 }
 
-bool cutSumsOfPairs(Statement &statement, attn::KernelOp kernel,
-                    attn::AxesAnalysis &axes, const attn::Axes &whole) {
+bool cutSumsOfPairs(Statement &statement, const KernelAxes &known) {
+  attn::AxesAnalysis &axes = known.axes;
   llvm::DenseSet<Operation *> apart;
   for (Value cut : statement.cuts)
     apart.insert(cut.getDefiningOp());
@@ -196,7 +185,7 @@ bool cutSumsOfPairs(Statement &statement, attn::KernelOp kernel,
     auto sum = dyn_cast<attn::ReduceOp>(op);
     if (sum && sum.getKind() == attn::ReduceKind::Sum &&
         sum.getResult() != statement.value &&
-        readsPairsAgain(sum, statement.roles, kernel, axes)) {
+        readsPairsAgain(sum, statement.roles, known)) {
       apart.insert(sum);
       remark::passed(
           sum.getLoc(),
@@ -207,7 +196,7 @@ bool cutSumsOfPairs(Statement &statement, attn::KernelOp kernel,
   });
   if (apart.size() == before)
     return false;
-  walkSlice(statement, kernel, axes, whole, axes.setOf({}),
+  walkSlice(statement, known, axes.setOf({}),
             [&](Operation *op) { return apart.contains(op); });
   return true;
 }

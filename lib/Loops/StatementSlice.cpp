@@ -47,10 +47,11 @@ static attn::Axes ownLoop(Operation *op, attn::AxesAnalysis &axes) {
 }
 
 /// One walk up from the statement's roots, users before operands.
-void walkSlice(Statement &statement, attn::KernelOp kernel,
-               attn::AxesAnalysis &axes, const attn::Axes &whole,
+void walkSlice(Statement &statement, const KernelAxes &known,
                const attn::Axes &underLoop,
                llvm::function_ref<bool(Operation *)> isApart) {
+  attn::KernelOp kernel = known.kernel;
+  attn::AxesAnalysis &axes = known.axes;
   // The axes of the loops that an operation stands under, on any way to it.
   llvm::DenseMap<Operation *, attn::Axes> loops;
   llvm::DenseSet<Value> reached;
@@ -80,7 +81,7 @@ void walkSlice(Statement &statement, attn::KernelOp kernel,
     if (auto reduction = dyn_cast<attn::ReduceOp>(op))
       bound = axes.setOf(reduction.getAxes());
     bool isCut = isApart(&op) || isMaterialized(&op, axes);
-    bound.reset(whole);
+    bound.reset(known.whole);
     isCut |= bound.any() && under.anyCommon(axes.ofAny(op.getResults()));
     if (!own && isCut) {
       for (Value result : op.getResults())
@@ -98,10 +99,10 @@ void walkSlice(Statement &statement, attn::KernelOp kernel,
   std::reverse(statement.slice.begin(), statement.slice.end());
 }
 
-void walkSlice(Statement &statement, attn::KernelOp kernel,
-               attn::AxesAnalysis &axes, const attn::Axes &whole,
+void walkSlice(Statement &statement, const KernelAxes &known,
                const attn::Axes &underLoop, const attn::Axes &noLoop) {
-  walkSlice(statement, kernel, axes, whole, underLoop, [&](Operation *op) {
+  attn::AxesAnalysis &axes = known.axes;
+  walkSlice(statement, known, underLoop, [&](Operation *op) {
     auto reduction = dyn_cast<attn::ReduceOp>(op);
     attn::Axes bound =
         reduction ? axes.setOf(reduction.getAxes()) : ownLoop(op, axes);
@@ -120,14 +121,14 @@ attn::Axes loopAxes(const Statement &statement, attn::AxesAnalysis &axes,
   return loops.reset(whole);
 }
 
-void sliceStatement(Statement &statement, attn::KernelOp kernel,
-                    attn::AxesAnalysis &axes, const attn::Axes &whole) {
+void sliceStatement(Statement &statement, const KernelAxes &known) {
+  attn::AxesAnalysis &axes = known.axes;
   const attn::Axes none = axes.setOf({});
   const attn::Axes left = axes.ofAny(statement.indices);
-  walkSlice(statement, kernel, axes, whole, none, none);
+  walkSlice(statement, known, none, none);
   // P[m, n] = softmax[n](s) writes in a loop over n, so what depends on n may
   // not be a loop itself.
-  attn::Axes written = loopAxes(statement, axes, whole);
+  attn::Axes written = loopAxes(statement, axes, known.whole);
   written &= left;
   if (written.none())
     return;
@@ -137,12 +138,12 @@ void sliceStatement(Statement &statement, attn::KernelOp kernel,
   attn::Axes both = none;
   auto reduction = statement.value.getDefiningOp<attn::ReduceOp>();
   if (statement.value.getDefiningOp<attn::ForOp>() ||
-      (reduction && axes.setOf(reduction.getAxes()).reset(whole).any())) {
+      (reduction && axes.setOf(reduction.getAxes()).reset(known.whole).any())) {
     both = written;
     both &= axes.of(statement.value);
     written.reset(both);
   }
-  walkSlice(statement, kernel, axes, whole, written, both);
+  walkSlice(statement, known, written, both);
 }
 
 } // namespace attentile

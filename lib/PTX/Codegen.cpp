@@ -137,12 +137,16 @@ static Error optimize(Module &module, TargetMachine &machine) {
   return Error::success();
 }
 
-Expected<std::string> emitPTX(mlir::ModuleOp lowered, const GpuTarget &target,
-                              GpuOutput output) {
-  mlir::DialectRegistry registry;
+void registerForPTX(mlir::DialectRegistry &registry) {
   mlir::registerBuiltinDialectTranslation(registry);
   mlir::registerLLVMDialectTranslation(registry);
   mlir::registerNVVMDialectTranslation(registry);
+}
+
+Expected<std::string> emitPTX(mlir::ModuleOp lowered, const GpuTarget &target,
+                              GpuOutput output) {
+  mlir::DialectRegistry registry;
+  registerForPTX(registry);
   lowered.getContext()->appendDialectRegistry(registry);
   std::unique_ptr<TargetMachine> machine = createMachine(target);
   LLVMContext context;

@@ -1,0 +1,22 @@
+//===- MadeOf.h - what a value is computed from ----------------*- C++ -*-===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef ATTENTILE_LIB_LOOPS_MADEOF_H
+#define ATTENTILE_LIB_LOOPS_MADEOF_H
+
+#include "mlir/IR/Operation.h"
+
+namespace attentile {
+
+/// Whether an operation that a value is computed by, in any number of steps, is
+/// of a kind. What a block is given is no step: a loop's index, what it
+/// carries.
+bool isMadeOf(mlir::Value value,
+              llvm::function_ref<bool(mlir::Operation *)> isOfKind);
+
+} // namespace attentile
+
+#endif
