@@ -26,6 +26,7 @@
 //   SemaNodes.cpp      making typed nodes, intervals
 //   SemaProducts.cpp   which sums are matrix products, and in which type
 //   SemaSinks.cpp      one more logit in a softmax
+//   SemaFactors.cpp    which factors of products are computed once
 //   SemaHeadSizes.cpp  which sizes must be known
 //
 // A function that reports an error returns null; null operands are passed on
@@ -298,6 +299,15 @@ private:
   bool constrainRate(const TypedExpr *rate, const ast::Expr &written,
                      const Scope &scope);
 
+  //===--- SemaFactors.cpp ------------------------------------------------===//
+  void keepFactors();
+  llvm::StringRef nameOf(const TypedExpr &value) const;
+  /// The same node of other operands.
+  const TypedExpr *remake(const TypedExpr &old,
+                          llvm::ArrayRef<const TypedExpr *> operands);
+  const TypedExpr *materialize(const TypedExpr *value, llvm::StringRef name,
+                               SourceRange range);
+
   //===--- SemaHeadSizes.cpp ----------------------------------------------===//
   /// With these known, head sizes in sums over their axes need not be.
   std::vector<std::string> sizesAroundSums;
@@ -364,6 +374,10 @@ private:
 
 /// "1 index", "3 indices".
 std::string counted(size_t count, llvm::StringRef one, llvm::StringRef many);
+
+/// Whether a sum has more terms, as far as sizes are known, than are added
+/// again where they are needed. (SemaFactors.cpp)
+bool hasManyTerms(const TypedExpr &sum, const CheckedKernel &kernel);
 
 /// The value of a condition over sizes and scalars; nothing if it depends on
 /// one that is not bound. (SemaConstants.cpp)

@@ -102,12 +102,7 @@ void Sema::checkLet(const ast::Statement &statement, unsigned number) {
           .note("what a loop carries can be named behind it with let");
     } else if (isMarked) {
       checked.materialize = true;
-      TypedExpr mark{};
-      mark.op = TypedExpr::Materialize;
-      mark.type = checked.value->type;
-      mark.range = statement.range;
-      mark.name = checked.name;
-      checked.value = node(mark, checked.value);
+      checked.value = materialize(checked.value, checked.name, statement.range);
     }
     let.isDefined = true;
     let.loop = {};

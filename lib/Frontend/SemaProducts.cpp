@@ -10,6 +10,9 @@
 // the sum is taken apart into factors, through lets:
 //
 //   sum[d](scale * Q * K)     factors without d leave the sum: scale * sum(Q*K)
+//   sum[d](Q * k * rsqrt(sum[d](k * k)))
+//                             unless k is computed: so is the whole factor,
+//                             once
 //   sum[n](p * w * V)         p(m,n), w(n), V(n,e): w joins the computed side
 //   sum[n]((p - l*r) * V)     p, r of two softmaxes: sum(p*V) - l*sum(r*V)
 //
@@ -19,6 +22,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Sema.h"
+#include <algorithm>
+#include <functional>
 
 using namespace attentile;
 using namespace attentile::frontend;
@@ -209,6 +214,16 @@ const TypedExpr *Sema::byteProduct(AxisSet bound, const TypedExpr *operand,
   return node(whole, make(TypedExpr::Floor, ValueType::Float, range, half));
 }
 
+/// Whether a factor is projected, a sum of many terms for each of its elements:
+/// it is made once then (SemaFactors.cpp).
+static bool isProjected(const TypedExpr *factor, AxisSet bound,
+                        const CheckedKernel &kernel) {
+  while (factor->op == TypedExpr::Round)
+    factor = factor->operands[0];
+  return factor->op == TypedExpr::Sum && factor->reduced == factor->bound &&
+         !(factor->bound & bound) && hasManyTerms(*factor, kernel);
+}
+
 /// The sum as matrix products, or null if it is none.
 const TypedExpr *Sema::product(AxisSet bound, const TypedExpr *operand,
                                SourceRange range, unsigned budget) {
@@ -221,6 +236,18 @@ const TypedExpr *Sema::product(AxisSet bound, const TypedExpr *operand,
   Factors outer, inner;
   for (const TypedExpr *factor : factors)
     (factor->axes & bound ? inner : outer).push_back(factor);
+  // What a projected factor is reduced to stays with it, as its norm.
+  auto isOfInner = [&](const TypedExpr *factor) {
+    return factor->reduced & bound &&
+           llvm::any_of(inner, [&](const TypedExpr *other) {
+             return !(factor->axes & ~other->axes) &&
+                    isProjected(other, bound, kernel);
+           });
+  };
+  auto left =
+      std::stable_partition(outer.begin(), outer.end(), std::not_fn(isOfInner));
+  inner.append(left, outer.end());
+  outer.erase(left, outer.end());
   if (inner.size() < 2)
     return nullptr;
   const TypedExpr *result = distribute(bound, inner, range, budget);

@@ -23,6 +23,7 @@
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/CSE.h"
 #include "llvm/ADT/BitVector.h"
@@ -32,6 +33,8 @@ namespace attentile {
 #define GEN_PASS_DEF_ATTNFORMGRIDS
 #include "Loops/Passes.h.inc"
 } // namespace attentile
+
+#define DEBUG_TYPE "attn-form-grids"
 
 using namespace mlir;
 
@@ -181,6 +184,12 @@ private:
     dimensionsOf[cut] = orderDimensions(cut, reader);
     Operation *op = cut.getDefiningOp();
     auto mark = dyn_cast<attn::MaterializeOp>(op);
+    if (mark)
+      remark::passed(
+          op->getLoc(),
+          remark::RemarkOpts::name("Materialized").category(DEBUG_TYPE))
+          << remark::add("'{0}' is computed once, in workspace",
+                         mark.getName());
     Statement statement{op->getLoc(), mark ? mark.getOperand() : cut,
                         /*tensor=*/{}, /*indices=*/{}};
     auto reduction = dyn_cast<attn::ReduceOp>(op);

@@ -84,6 +84,7 @@ private:
   ExprRef otherScore();
   ExprRef changeScore(ExprRef s);
   ExprRef bias(Axes available);
+  ExprRef projected(Axes rows, Axes last);
   ExprRef factorOf(Axes rows, Axes summed, const std::string &name);
   ExprRef real(Axes available, int depth);
   ExprRef realLeaf(Axes available);

@@ -73,8 +73,20 @@ ExprRef Generator::real(Axes available, int depth) {
 // Scores
 //===----------------------------------------------------------------------===//
 
+/// Queries, keys or values that the kernel projects from features.
+ExprRef Generator::projected(Axes rows, Axes last) {
+  return let(nameOf(last) + "s", f("sum[r]($ * $)",
+                                   {read(Type::Float, "features", "T",
+                                         (someOuter() & axisB) | rows | axisR),
+                                    read(Type::Float, "projection", "T",
+                                         (outer & axisH) | last | axisR)},
+                                   0, axisR));
+}
+
 /// One side of a product: read, or computed from what is read.
 ExprRef Generator::factorOf(Axes rows, Axes summed, const std::string &name) {
+  if (summed != axisR && chance(0.05))
+    return projected(rows, summed);
   bool isKey = rows == axisN;
   ExprRef value = isKey ? readKeySide(name, summed)
                         : read(Type::Float, name, "T", outer | rows | summed);

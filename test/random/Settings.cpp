@@ -132,6 +132,8 @@ void Generator::chooseRuns() {
                                                    72, 80, 96, 128, 136});
   };
   int64_t D = width(), E = width(), R = 1 + random.below(12);
+  if (!onWarps && chance(0.1))
+    R = 1 + random.below(80);
   // Of all runs: an output's axis that no score has must be known.
   int64_t G = 1 + random.below(2);
   int64_t H = grouped ? G * (1 + random.below(3)) : 1 + random.below(3);

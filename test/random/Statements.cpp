@@ -296,7 +296,7 @@ ExprRef Generator::valueRead() {
     ExprRef keys = readKeySide("K", axisE); // keys are values too
     return keys;
   }
-  return readKeySide("V", axisE);
+  return chance(0.05) ? projected(axisN, axisE) : readKeySide("V", axisE);
 }
 
 /// sum[n](p * v), and what may be around it.

@@ -1,0 +1,228 @@
+//===- SemaFactors.cpp - factors that are computed once -------------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Keys and values that are reductions themselves, as projected in the kernel,
+//
+//   let k = sum[r](X[b, n, r] * Wk[r, h, d]);
+//   let s = sum[d](Q[b, h, m, d] * k);
+//
+// would be computed again for each tile of rows, and all of r would have to
+// stand in a tile. They are materialized, as a schedule would have them. So are
+//
+//   - the factors of a product that is a score: one in a function that is not
+//     linear, within a reduction;
+//   - a factor beside the weights, which are made of scores;
+//
+// where a factor has the axes of a reduction in it, and lacks one of the other
+// factor's. Not what is of pairs of the factor's own axes, as scores that heads
+// mix: that would be larger than what it is made of. Decided here, not by a
+// pass, as head sizes depend on it: what goes through memory is inside nothing.
+// So no size is asked that may be given later, but for reductions that are
+// known to have a few terms.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Sema.h"
+
+using namespace attentile;
+using namespace attentile::frontend;
+
+bool frontend::hasManyTerms(const TypedExpr &sum, const CheckedKernel &kernel) {
+  constexpr int64_t kFewTerms = 8; // as cheap as to read what they give
+  int64_t terms = 1;
+  for (auto [i, index] : llvm::enumerate(kernel.indices))
+    if (sum.bound >> i & 1 && terms <= kFewTerms) // so that it fits 64 bits
+      terms *= kernel.evaluate(*index.extent).value_or(kFewTerms + 1);
+  return terms > kFewTerms;
+}
+
+/// A factor of more is nothing anybody writes.
+static constexpr unsigned kMostReductions = 16;
+
+/// Whether a value is not a sum of its operands' multiples.
+static bool isNonlinear(const TypedExpr &node) {
+  return node.op == TypedExpr::Softmax || node.op == TypedExpr::Logsumexp ||
+         node.op == TypedExpr::ReduceMax || node.op == TypedExpr::ReduceMin ||
+         (node.op >= TypedExpr::Exp && node.op <= TypedExpr::Max);
+}
+
+namespace {
+/// What stands below a node, itself included.
+struct Below {
+  bool hasProduct = false;
+  bool hasScores = false; // a product in a function that is not linear
+  AxisSet statistics = 0; // what softmaxes and extrema reduce
+  llvm::SmallVector<const TypedExpr *, 4> reductions; // of many terms
+};
+
+/// Finds the factors. What stands above a node is known before it is visited.
+class FactorSearch {
+public:
+  FactorSearch(const CheckedKernel &kernel,
+               llvm::ArrayRef<const TypedExpr *> nodes)
+      : kernel(kernel), isLive(nodes.size()), isReduced(nodes.size()),
+        isScore(nodes.size()), isKept(nodes.size()) {
+    for (const TypedExpr *node : nodes)
+      below.push_back(collect(*node));
+    for (const CheckedStatement &statement : kernel.body)
+      if (statement.kind == CheckedStatement::Output)
+        isLive[statement.value->order] = true;
+    for (const TypedExpr *node : llvm::reverse(nodes))
+      if (isLive[node->order])
+        visit(*node);
+  }
+
+  bool isNeeded(const TypedExpr &node) const { return isLive[node.order]; }
+  bool isFactorKept(const TypedExpr &node) const { return isKept[node.order]; }
+
+private:
+  Below collect(const TypedExpr &node) const {
+    Below result;
+    if (node.op == TypedExpr::Materialize)
+      return result;
+    for (const TypedExpr *operand : node.operands) {
+      const Below &part = below[operand->order];
+      result.hasProduct |= part.hasProduct;
+      result.hasScores |= part.hasScores;
+      result.statistics |= part.statistics;
+      for (const TypedExpr *reduction : part.reductions)
+        if (result.reductions.size() < kMostReductions &&
+            !llvm::is_contained(result.reductions, reduction))
+          result.reductions.push_back(reduction);
+    }
+    result.hasScores |= isNonlinear(node) && result.hasProduct;
+    result.hasProduct |= node.isProduct;
+    if (!node.isReduction())
+      return result;
+    if (isNonlinear(node))
+      result.statistics |= node.bound;
+    if (node.op == TypedExpr::Sum && hasManyTerms(node, kernel))
+      result.reductions.push_back(&node);
+    return result;
+  }
+
+  void visit(const TypedExpr &node) {
+    unsigned i = node.order;
+    if (node.isProduct)
+      for (unsigned side : {0, 1}) {
+        const TypedExpr &factors = *node.operands[0];
+        const TypedExpr &factor = *factors.operands[side];
+        if (isComputedAgain(node, factor, *factors.operands[1 - side]))
+          keep(factor);
+      }
+    bool isRoot = isKept[i] || node.op == TypedExpr::Materialize;
+    bool reduced = !isRoot && isReduced[i], score = !isRoot && isScore[i];
+    reduced |= node.isReduction();
+    score |= reduced && isNonlinear(node);
+    for (const TypedExpr *operand : node.operands) {
+      isLive[operand->order] = true;
+      isReduced[operand->order] = isReduced[operand->order] || reduced;
+      isScore[operand->order] = isScore[operand->order] || score;
+    }
+  }
+
+  /// Of what is reduced once more in the factor, as for its norm, each reads
+  /// all of a row again: that is a statement of its own.
+  void keep(const TypedExpr &factor) {
+    isKept[factor.order] = true;
+    for (const TypedExpr *reduction : below[factor.order].reductions)
+      if (reduction->axes == factor.axes && factor.reduced & reduction->axes)
+        isKept[reduction->order] = true;
+  }
+
+  /// Whether a product gives pairs, as scores do: what only its left side has
+  /// by what only its right side has, of the axes of `own`.
+  static bool givesPairs(const TypedExpr &sum, AxisSet own) {
+    if (!sum.isProduct)
+      return false;
+    AxisSet left = sum.operands[0]->operands[0]->axes,
+            right = sum.operands[0]->operands[1]->axes;
+    return left & ~right & own && right & ~left & own;
+  }
+
+  /// Whether a factor is a reduction of many terms for each of its elements,
+  /// and serves many indices of the other's.
+  bool isComputedAgain(const TypedExpr &sum, const TypedExpr &factor,
+                       const TypedExpr &other) const {
+    const Below &own = below[factor.order], &beside = below[other.order];
+    bool isOfValues =
+        beside.hasScores && (!own.hasScores || beside.statistics & sum.bound);
+    if ((!isScore[sum.order] && !isOfValues) || own.statistics & sum.bound ||
+        !(other.axes & ~factor.axes))
+      return false;
+    return llvm::any_of(own.reductions, [&](const TypedExpr *reduction) {
+      return reduction->axes == factor.axes &&
+             !(reduction->bound & sum.bound) &&
+             !givesPairs(*reduction, factor.axes & ~other.axes);
+    });
+  }
+
+  const CheckedKernel &kernel;
+  std::vector<Below> below;
+  // Of each node: whether an output needs it, whether it stands in a reduction,
+  // in a function within one, and whether it goes through memory.
+  std::vector<bool> isLive, isReduced, isScore, isKept;
+};
+} // namespace
+
+/// The let that a value is; of others there is no name.
+llvm::StringRef Sema::nameOf(const TypedExpr &value) const {
+  for (const CheckedStatement &statement : kernel.body)
+    if (statement.kind == CheckedStatement::Let && statement.value == &value)
+      return statement.name;
+  return "factor";
+}
+
+void Sema::keepFactors() {
+  // Loops over tiles say themselves what is computed where.
+  if (llvm::any_of(nodes, [](const TypedExpr *node) { return node->loop; }))
+    return;
+  const std::vector<const TypedExpr *> written = nodes;
+  FactorSearch search(kernel, written);
+  if (llvm::none_of(written, [&](const TypedExpr *node) {
+        return search.isFactorKept(*node);
+      }))
+    return;
+  // The graph again, with marks: nodes are shared and do not change.
+  std::vector<const TypedExpr *> marked;
+  for (const TypedExpr *old : written) {
+    marked.push_back(old);
+    if (!search.isNeeded(*old))
+      continue;
+    llvm::SmallVector<const TypedExpr *> operands;
+    for (const TypedExpr *operand : old->operands)
+      operands.push_back(marked[operand->order]);
+    const TypedExpr *&copy = marked.back();
+    if (old->operands != llvm::ArrayRef(operands))
+      copy = remake(*old, operands);
+    if (copy && search.isFactorKept(*old))
+      copy = materialize(copy, nameOf(*old), old->range);
+    if (!copy)
+      return; // too large, and reported
+  }
+  for (CheckedStatement &statement : kernel.body)
+    if (statement.value)
+      statement.value = marked[statement.value->order];
+}
+
+const TypedExpr *Sema::remake(const TypedExpr &old,
+                              llvm::ArrayRef<const TypedExpr *> operands) {
+  const CallSite *site = std::exchange(currentCallSite, old.inlinedAt);
+  const TypedExpr *copy = node(old, operands);
+  currentCallSite = site;
+  return copy;
+}
+
+const TypedExpr *Sema::materialize(const TypedExpr *value, llvm::StringRef name,
+                                   SourceRange range) {
+  TypedExpr mark{};
+  mark.op = TypedExpr::Materialize;
+  mark.type = value->type;
+  mark.range = range;
+  mark.name = name;
+  return node(mark, value);
+}
