@@ -39,6 +39,7 @@
 
 #include "TypedExpr.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallBitVector.h"
 
 namespace attentile::frontend {
@@ -333,6 +334,7 @@ private:
   llvm::BumpPtrAllocator &arena;
 
   llvm::DenseMap<llvm::StringRef, Entity> names;
+  llvm::DenseSet<llvm::StringRef> unknownTypes;
   /// The functions that a text can call, by the text's number and their name.
   llvm::DenseMap<std::pair<unsigned, llvm::StringRef>,
                  const ast::FunctionDecl *>
@@ -374,10 +376,6 @@ private:
 
 /// "1 index", "3 indices".
 std::string counted(size_t count, llvm::StringRef one, llvm::StringRef many);
-
-/// Whether a sum has more terms, as far as sizes are known, than are added
-/// again where they are needed. (SemaFactors.cpp)
-bool hasManyTerms(const TypedExpr &sum, const CheckedKernel &kernel);
 
 /// The value of a condition over sizes and scalars; nothing if it depends on
 /// one that is not bound. (SemaConstants.cpp)

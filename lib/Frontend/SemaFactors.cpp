@@ -15,14 +15,15 @@
 //
 //   - the factors of a product that is a score: one in a function that is not
 //     linear, within a reduction;
-//   - a factor beside the weights, which are made of scores;
+//   - a factor beside weights: softmaxes over the sum's axis, or what is made
+//   of
+//     scores;
 //
 // where a factor has the axes of a reduction in it, and lacks one of the other
 // factor's. Not what is of pairs of the factor's own axes, as scores that heads
 // mix: that would be larger than what it is made of. Decided here, not by a
 // pass, as head sizes depend on it: what goes through memory is inside nothing.
-// So no size is asked that may be given later, but for reductions that are
-// known to have a few terms.
+// So no size is asked: one may be given later.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,17 +32,8 @@
 using namespace attentile;
 using namespace attentile::frontend;
 
-bool frontend::hasManyTerms(const TypedExpr &sum, const CheckedKernel &kernel) {
-  constexpr int64_t kFewTerms = 8; // as cheap as to read what they give
-  int64_t terms = 1;
-  for (auto [i, index] : llvm::enumerate(kernel.indices))
-    if (sum.bound >> i & 1 && terms <= kFewTerms) // so that it fits 64 bits
-      terms *= kernel.evaluate(*index.extent).value_or(kFewTerms + 1);
-  return terms > kFewTerms;
-}
-
 /// A factor of more is nothing anybody writes.
-static constexpr unsigned kMostReductions = 16;
+static constexpr unsigned kMostSums = 16;
 
 /// Whether a value is not a sum of its operands' multiples.
 static bool isNonlinear(const TypedExpr &node) {
@@ -56,7 +48,7 @@ struct Below {
   bool hasProduct = false;
   bool hasScores = false; // a product in a function that is not linear
   AxisSet statistics = 0; // what softmaxes and extrema reduce
-  llvm::SmallVector<const TypedExpr *, 4> reductions; // of many terms
+  llvm::SmallVector<const TypedExpr *, 4> sums;
 };
 
 /// Finds the factors. What stands above a node is known before it is visited.
@@ -64,8 +56,8 @@ class FactorSearch {
 public:
   FactorSearch(const CheckedKernel &kernel,
                llvm::ArrayRef<const TypedExpr *> nodes)
-      : kernel(kernel), isLive(nodes.size()), isReduced(nodes.size()),
-        isScore(nodes.size()), isKept(nodes.size()) {
+      : isLive(nodes.size()), isReduced(nodes.size()), isScore(nodes.size()),
+        isKept(nodes.size()) {
     for (const TypedExpr *node : nodes)
       below.push_back(collect(*node));
     for (const CheckedStatement &statement : kernel.body)
@@ -82,26 +74,26 @@ public:
 private:
   Below collect(const TypedExpr &node) const {
     Below result;
-    if (node.op == TypedExpr::Materialize)
-      return result;
     for (const TypedExpr *operand : node.operands) {
       const Below &part = below[operand->order];
       result.hasProduct |= part.hasProduct;
       result.hasScores |= part.hasScores;
       result.statistics |= part.statistics;
-      for (const TypedExpr *reduction : part.reductions)
-        if (result.reductions.size() < kMostReductions &&
-            !llvm::is_contained(result.reductions, reduction))
-          result.reductions.push_back(reduction);
+      for (const TypedExpr *reduction : part.sums)
+        if (result.sums.size() < kMostSums &&
+            !llvm::is_contained(result.sums, reduction))
+          result.sums.push_back(reduction);
     }
+    if (node.op == TypedExpr::Materialize)
+      result.sums.clear(); // it is made once
     result.hasScores |= isNonlinear(node) && result.hasProduct;
     result.hasProduct |= node.isProduct;
     if (!node.isReduction())
       return result;
     if (isNonlinear(node))
       result.statistics |= node.bound;
-    if (node.op == TypedExpr::Sum && hasManyTerms(node, kernel))
-      result.reductions.push_back(&node);
+    if (node.op == TypedExpr::Sum)
+      result.sums.push_back(&node);
     return result;
   }
 
@@ -129,7 +121,7 @@ private:
   /// all of a row again: that is a statement of its own.
   void keep(const TypedExpr &factor) {
     isKept[factor.order] = true;
-    for (const TypedExpr *reduction : below[factor.order].reductions)
+    for (const TypedExpr *reduction : below[factor.order].sums)
       if (reduction->axes == factor.axes && factor.reduced & reduction->axes)
         isKept[reduction->order] = true;
   }
@@ -150,18 +142,17 @@ private:
                        const TypedExpr &other) const {
     const Below &own = below[factor.order], &beside = below[other.order];
     bool isOfValues =
-        beside.hasScores && (!own.hasScores || beside.statistics & sum.bound);
+        beside.statistics & sum.bound || (beside.hasScores && !own.hasScores);
     if ((!isScore[sum.order] && !isOfValues) || own.statistics & sum.bound ||
         !(other.axes & ~factor.axes))
       return false;
-    return llvm::any_of(own.reductions, [&](const TypedExpr *reduction) {
+    return llvm::any_of(own.sums, [&](const TypedExpr *reduction) {
       return reduction->axes == factor.axes &&
              !(reduction->bound & sum.bound) &&
              !givesPairs(*reduction, factor.axes & ~other.axes);
     });
   }
 
-  const CheckedKernel &kernel;
   std::vector<Below> below;
   // Of each node: whether an output needs it, whether it stands in a reduction,
   // in a function within one, and whether it goes through memory.

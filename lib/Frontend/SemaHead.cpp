@@ -55,6 +55,8 @@ std::optional<ElementType> Sema::resolveType(const ast::TypeRef &type,
   typeName = type.name.str();
   if (const CheckedType *declared = kernel.findType(typeName))
     return declared->chosen;
+  if (!unknownTypes.insert(typeName).second)
+    return std::nullopt; // reported where it stands first
   std::vector<StringRef> candidates = {"f32", "bf16", "f16", "f8e4m3", "f8e5m2",
                                        "i8",  "i32",  "i64", "bool"};
   for (const CheckedType &declared : kernel.types)

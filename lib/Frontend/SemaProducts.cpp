@@ -22,8 +22,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Sema.h"
-#include <algorithm>
-#include <functional>
 
 using namespace attentile;
 using namespace attentile::frontend;
@@ -214,14 +212,13 @@ const TypedExpr *Sema::byteProduct(AxisSet bound, const TypedExpr *operand,
   return node(whole, make(TypedExpr::Floor, ValueType::Float, range, half));
 }
 
-/// Whether a factor is projected, a sum of many terms for each of its elements:
-/// it is made once then (SemaFactors.cpp).
-static bool isProjected(const TypedExpr *factor, AxisSet bound,
-                        const CheckedKernel &kernel) {
+/// Whether a factor is projected, a sum for each of its elements: it is made
+/// once then (SemaFactors.cpp).
+static bool isProjected(const TypedExpr *factor, AxisSet bound) {
   while (factor->op == TypedExpr::Round)
     factor = factor->operands[0];
   return factor->op == TypedExpr::Sum && factor->reduced == factor->bound &&
-         !(factor->bound & bound) && hasManyTerms(*factor, kernel);
+         !(factor->bound & bound);
 }
 
 /// The sum as matrix products, or null if it is none.
@@ -240,14 +237,13 @@ const TypedExpr *Sema::product(AxisSet bound, const TypedExpr *operand,
   auto isOfInner = [&](const TypedExpr *factor) {
     return factor->reduced & bound &&
            llvm::any_of(inner, [&](const TypedExpr *other) {
-             return !(factor->axes & ~other->axes) &&
-                    isProjected(other, bound, kernel);
+             return !(factor->axes & ~other->axes) && isProjected(other, bound);
            });
   };
-  auto left =
-      std::stable_partition(outer.begin(), outer.end(), std::not_fn(isOfInner));
-  inner.append(left, outer.end());
-  outer.erase(left, outer.end());
+  Factors left;
+  for (const TypedExpr *factor : outer)
+    (isOfInner(factor) ? inner : left).push_back(factor);
+  outer = left;
   if (inner.size() < 2)
     return nullptr;
   const TypedExpr *result = distribute(bound, inner, range, budget);

@@ -185,6 +185,11 @@ private:
                   relative(loop.findMaximum(exponential.a, like.over)->inside,
                            exponential, like.over));
     Expr *lhs = summed(accumulator.lhs, like.lhsTailed, like.over, loc);
+    Expr *rhs = like.product
+                    ? summed(accumulator.rhs, like.rhsTailed, like.over, loc)
+                    : nullptr;
+    // Weights are on either side.
+    Expr *&weights = rhs && accumulator.lhs.exponentials.empty() ? rhs : lhs;
     for (unsigned statistic : accumulator.inverses) {
       Accumulator &sum = sumOf(statistic);
       Expr *zero = graph.constant(0, loc);
@@ -192,7 +197,7 @@ private:
           graph.compare(arith::CmpFPredicate::OEQ, sum.next, zero), zero,
           graph.make<arith::DivFOp>({graph.constant(1, loc), sum.next}));
       rescale = times(times(rescale, sum.inside), inverse);
-      lhs = times(lhs, inverse);
+      weights = times(weights, inverse);
     }
     if (!like.product) {
       Expr *tile = graph.reduce(attn::ReduceKind::Sum, lhs, like.over);
@@ -202,7 +207,6 @@ private:
       return;
     }
     begin(accumulator, like.leaf->type, attn::ReduceKind::Sum, loc);
-    Expr *rhs = summed(accumulator.rhs, like.rhsTailed, like.over, loc);
     Expr *old = times(accumulator.inside, rescale);
     accumulator.next =
         graph.dot(lhs, like.lhsType, rhs, like.rhsType, old,
