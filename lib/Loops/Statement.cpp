@@ -221,24 +221,26 @@ private:
   /// count.
   unsigned countShared(unsigned axis) {
     unsigned shared = 0;
+    auto count = [&](Value read) {
+      attn::Axes own = axes.of(read);
+      shared += own.anyCommon(loop) && !own.test(axis) && !isIndexOnly(read);
+    };
     forEachOwn(statement, [&](Operation *op) {
-      op->walk([&](attn::ReadOp read) {
-        attn::Axes own = axes.of(read.getResult());
-        shared += own.anyCommon(loop) && !own.test(axis) && !isIndexOnly(read);
-      });
+      op->walk([&](attn::ReadOp read) { count(read); });
     });
+    llvm::for_each(statement.cuts, count); // from workspace
     return shared;
   }
 
   /// Whether a value is used for indices of reads alone, if at all.
-  static bool isIndexOnly(attn::ReadOp read) {
+  static bool isIndexOnly(Value read) {
     llvm::SetVector<Operation *> users;
     auto add = [&](Value value) {
       for (OpOperand &use : value.getUses())
         if (!isa<attn::ReadOp>(use.getOwner()))
           users.insert(use.getOwner());
     };
-    add(read.getResult());
+    add(read);
     for (size_t i = 0; i < users.size(); ++i) {
       if (isa<attn::ReduceOp, attn::WriteOp>(users[i]) ||
           users[i]->getNumRegions() || users[i]->getNumResults() == 0)
