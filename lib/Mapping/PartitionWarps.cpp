@@ -140,7 +140,7 @@ private:
                                    wanted / columnWarps);
     } else if (!rows.empty()) {
       columnWarps = reducedWarps =
-          divideReduced(axes, std::min(wanted, kMostKeyWarps));
+          divideReduced(kernel, axes, std::min(wanted, kMostKeyWarps));
       if (!decides(kernel))
         rowWarps = divideOverWarps(axes.sizeOf(rows), kBlockRows,
                                    wanted / reducedWarps);
@@ -155,13 +155,17 @@ private:
     return getContext().getLoadedDialect<tile::TileDialect>();
   }
 
-  /// Split-K: over how many warps the reduced columns and the kept ones go.
-  static int64_t divideReduced(const KernelAxes &axes, int64_t wanted) {
+  /// Split-K: over how many warps the reduced columns and the kept ones go. All
+  /// warps decide alike, so that each has all kept columns that they vote on.
+  static int64_t divideReduced(tile::KernelOp kernel, const KernelAxes &axes,
+                               int64_t wanted) {
     for (tile::DotOp dot : axes.dots())
       for (StringAttr axis : tile::getAxes(dot.getType())) {
         // The next product takes its left factor 16 columns at a time.
         if (axes.isReducedColumn(axis))
           wanted = divideOverWarps(axes.sizeOf(axis), kBlockRows, wanted);
+        else if (axes.isKeptColumn(axis) && isVotedOn(kernel, axis))
+          wanted = 1;
         else if (axes.isKeptColumn(axis))
           wanted = divideOverWarps(axes.sizeOf(axis), kBlockColumns, wanted);
       }

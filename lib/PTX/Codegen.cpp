@@ -131,7 +131,6 @@ static Error optimize(Module &module, TargetMachine &machine) {
     return error;
   passes.addPass(createModuleToFunctionPassAdaptor(SinkComparisons()));
   passes.addPass(createModuleToFunctionPassAdaptor(SplitLatches()));
-  passes.addPass(createModuleToFunctionPassAdaptor(HideNegations()));
   passes.addPass(createModuleToFunctionPassAdaptor(DropPoison()));
   passes.run(module, modules);
   return Error::success();
@@ -174,7 +173,7 @@ Expected<std::string> emitPTX(mlir::ModuleOp lowered, const GpuTarget &target,
       /*DisableVerify=*/true);
   assert(!hasNone && "PTX is NVPTX's assembly");
   manager.run(*module);
-  return std::string(text);
+  return hideNegations(text);
 }
 
 std::string joinPTX(ArrayRef<std::string> parts) {

@@ -6,42 +6,63 @@
 //===----------------------------------------------------------------------===//
 
 #include "HideNegations.h"
-#include "llvm/IR/IRBuilder.h"
-#include "llvm/IR/InlineAsm.h"
-#include "llvm/IR/InstIterator.h"
-#include "llvm/IR/IntrinsicInst.h"
-#include "llvm/IR/PatternMatch.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace llvm;
 
 namespace attentile {
 
-/// A minimum or maximum, or what may become one.
-static bool isChoice(User *user) {
-  return isa<MinMaxIntrinsic, SelectInst>(user);
+/// An instruction's name and operands, the result first.
+static SmallVector<StringRef> partsOf(StringRef line) {
+  SmallVector<StringRef> parts;
+  auto [name, operands] = line.trim().split('\t');
+  parts.push_back(name.trim());
+  for (StringRef operand :
+       split(operands.take_until([](char c) { return c == ';'; }), ','))
+    parts.push_back(operand.trim());
+  return parts;
 }
 
-PreservedAnalyses HideNegations::run(Function &function,
-                                     FunctionAnalysisManager &) {
-  bool any = false;
-  for (Instruction &inst : instructions(function)) {
-    Value *negated;
-    if (!inst.getType()->isIntegerTy(32) ||
-        !match(&inst, PatternMatch::m_Neg(PatternMatch::m_Value(negated))) ||
-        none_of(inst.users(), isChoice))
+/// A minimum or maximum, or what ptxas may make one of.
+static bool isChoice(StringRef name) {
+  return name.starts_with("min.") || name.starts_with("max.") ||
+         name.starts_with("selp.b32");
+}
+
+/// One kernel, in which a register has one name.
+static void hideNegations(StringRef kernel, std::string &result) {
+  SmallVector<StringRef> lines;
+  kernel.split(lines, '\n');
+  StringSet<> chosen;
+  for (StringRef line : lines)
+    if (SmallVector<StringRef> parts = partsOf(line); isChoice(parts[0]))
+      for (StringRef operand : ArrayRef(parts).drop_front(2))
+        chosen.insert(operand);
+  ListSeparator newline("\n");
+  for (StringRef line : lines) {
+    result += StringRef(newline);
+    SmallVector<StringRef> parts = partsOf(line);
+    if (parts[0] != "neg.s32" || !chosen.contains(parts[1])) {
+      result += line;
       continue;
-    IRBuilder<> builder(&inst);
-    Type *i32 = inst.getType();
-    Value *made = builder.CreateCall(
-        InlineAsm::get(FunctionType::get(i32, {i32}, /*isVarArg=*/false),
-                       "not.b32 $0, $1;\n\tadd.s32 $0, $0, 1;", "=r,r",
-                       /*hasSideEffects=*/false),
-        {negated});
-    inst.replaceUsesWithIf(made,
-                           [](Use &use) { return isChoice(use.getUser()); });
-    any = true;
+    }
+    result += ("\tnot.b32 \t" + parts[1] + ", " + parts[2] + ";\n").str();
+    result += ("\tadd.s32 \t" + parts[1] + ", " + parts[1] + ", 1;").str();
   }
-  return any ? PreservedAnalyses::none() : PreservedAnalyses::all();
+}
+
+std::string hideNegations(StringRef ptx) {
+  constexpr StringRef kEntry = ".visible .entry";
+  std::string result;
+  for (size_t from = 0; from < ptx.size();) {
+    size_t to = ptx.find(kEntry, from + 1);
+    hideNegations(ptx.slice(from, to), result);
+    from = to;
+  }
+  return result;
 }
 
 } // namespace attentile

@@ -11,22 +11,21 @@
 //     neg.s32 t, b;  max.s32 u, a, t;  max.s32 v, u, c
 //     VIMNMX3 v, a, b, c, !PT                          // not -b
 //
-// So a negation that a minimum or maximum takes is written as ~b + 1, in
-// assembly, which LLVM does not fold back; ptxas adds the 1 where it compares.
-// For all targets, as a driver may compile their PTX for later ones.
+// So a negation that a minimum or maximum takes is written as ~b + 1; ptxas
+// adds the 1 where it compares. In the text, as code generation makes some of
+// these of other subtractions. For all targets, as a driver may compile their
+// PTX for later ones.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ATTENTILE_LIB_PTX_HIDENEGATIONS_H
 #define ATTENTILE_LIB_PTX_HIDENEGATIONS_H
 
-#include "llvm/IR/PassManager.h"
+#include "llvm/ADT/StringRef.h"
+#include <string>
 
 namespace attentile {
 
-struct HideNegations : llvm::PassInfoMixin<HideNegations> {
-  llvm::PreservedAnalyses run(llvm::Function &function,
-                              llvm::FunctionAnalysisManager &analyses);
-};
+std::string hideNegations(llvm::StringRef ptx);
 
 } // namespace attentile
 

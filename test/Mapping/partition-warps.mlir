@@ -65,6 +65,16 @@ tile.program @kernels sizes(%M) ins(%X: f32[M]) outs(%Y: f32[M]) {
     %good = arith.constant dense<true> : tensor<128xi1, #m>
     %all = tile.vote %good : tensor<128xi1, #m>
   }
+  // Nor do warps share out columns on which they vote: they would go different ways.
+  // KEYS: tile.kernel @voting_on_columns
+  // KEYS-SAME: tile.warps = #tile.warps<rows = "m">
+  tile.kernel @voting_on_columns grid() attributes {tile.resources = #tile.resources<warps = 4, stages = 1, registers = 200, shared = 0, blocks = 1, keep_left = false>} {
+    %v = arith.constant dense<1.0> : tensor<16x64xbf16, #mn>
+    %p = arith.constant dense<1.0> : tensor<64x32xbf16, #ne>
+    %o = tile.dot %v, %p over ["n"] product bf16 : tensor<16x64xbf16, #mn>, tensor<64x32xbf16, #ne> -> tensor<16x32xf32, #me>
+    %good = arith.constant dense<true> : tensor<32xi1, #tile.axes<"e">>
+    %all = tile.vote %good : tensor<32xi1, #tile.axes<"e">>
+  }
   // Without products: the first axis of the largest tile.
   // CHECK: tile.kernel @sums
   // ROWS-SAME: tile.warps = #tile.warps<rows = "n", split_rows = 2>

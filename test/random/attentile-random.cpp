@@ -61,8 +61,8 @@ struct Flags {
                                     "where there is none")};
   cl::opt<std::string> prepare{
       "prepare", cl::desc("Write a set for attentile-run into this folder")};
-  cl::opt<std::string> target{"target", cl::init("sm_90"),
-                              cl::desc("The GPU of --prepare")};
+  cl::opt<std::string> target{
+      "target", cl::desc("The GPU of --prepare (sm_90), and of --print")};
 };
 
 /// What all programs together did.
@@ -134,6 +134,7 @@ static void printSettings(llvm::raw_ostream &os, const Program &program) {
 }
 
 int Session::print() {
+  purpose.gpu = flags.target;
   for (size_t number = 0; number < std::max<size_t>(flags.count, 1); ++number) {
     Program program = programOf(number);
     llvm::outs() << "// seed " << program.seed << ", ";
@@ -283,7 +284,9 @@ static Outcome prepareOne(const Program &program, const std::string &folder,
 }
 
 int Session::prepare() {
-  purpose.gpu = flags.target;
+  const std::string target =
+      flags.target.empty() ? std::string("sm_90") : flags.target.getValue();
+  purpose.gpu = target;
   // ptxas takes its time.
   constexpr unsigned seconds = 900;
   Totals totals;
@@ -291,7 +294,7 @@ int Session::prepare() {
       std::max<size_t>(flags.count, 1),
       flags.jobs ? unsigned(flags.jobs) : cores(), seconds,
       [&](size_t number) {
-        return prepareOne(programOf(number), flags.prepare, flags.target);
+        return prepareOne(programOf(number), flags.prepare, target);
       },
       [] { return true; },
       [&](size_t number, const Outcome &outcome) {
