@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "PTX/HideNegations.h"
+#include "../../lib/PTX/HideNegations.h"
 #include "gtest/gtest.h"
 
 using namespace attentile;
