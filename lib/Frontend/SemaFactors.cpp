@@ -15,9 +15,8 @@
 //
 //   - the factors of a product that is a score: one in a function that is not
 //     linear, within a reduction;
-//   - a factor beside weights: softmaxes over the sum's axis, or what is made
-//   of
-//     scores;
+//   - a factor beside weights: softmaxes over the axis that is summed, or what
+//     is made of scores;
 //
 // where a factor has the axes of a reduction in it, and lacks one of the other
 // factor's. Not what is of pairs of the factor's own axes, as scores that heads
@@ -136,8 +135,8 @@ private:
     return left & ~right & own && right & ~left & own;
   }
 
-  /// Whether a factor is a reduction of many terms for each of its elements,
-  /// and serves many indices of the other's.
+  /// Whether a factor is a sum for each of its elements, and serves many
+  /// indices of the other's.
   bool isComputedAgain(const TypedExpr &sum, const TypedExpr &factor,
                        const TypedExpr &other) const {
     const Below &own = below[factor.order], &beside = below[other.order];

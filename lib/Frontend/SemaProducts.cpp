@@ -11,8 +11,7 @@
 //
 //   sum[d](scale * Q * K)     factors without d leave the sum: scale * sum(Q*K)
 //   sum[d](Q * k * rsqrt(sum[d](k * k)))
-//                             unless k is computed: so is the whole factor,
-//                             once
+//                             unless k is projected: both are made once
 //   sum[n](p * w * V)         p(m,n), w(n), V(n,e): w joins the computed side
 //   sum[n]((p - l*r) * V)     p, r of two softmaxes: sum(p*V) - l*sum(r*V)
 //

@@ -157,7 +157,7 @@ private:
                                         "have every axis of its value, got "
                                         "none for '")
                << kernel.nameOf(axis) << "'";
-    const KernelAxes known{kernel, axes, whole, tiled};
+    const KnownAxes known{kernel, axes, whole, tiled};
     sliceStatement(statement, known);
     assignRoles(statement, known);
     if (cutReductionsApart(statement, known) || cutLoopsApart(statement, known))

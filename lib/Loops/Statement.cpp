@@ -23,7 +23,7 @@ constexpr int64_t kMostColumns = 256;
 /// Decides the roles of one statement's axes (see attn-form-grids).
 class RoleAssignment {
 public:
-  RoleAssignment(Statement &statement, const KernelAxes &known)
+  RoleAssignment(Statement &statement, const KnownAxes &known)
       : statement(statement), kernel(known.kernel), axes(known.axes),
         wholeOfKernel(known.whole), tiled(known.tiled), none(axes.setOf({})),
         step(none), tile(none), loop(none), walk(none), whole(none), rest(none),
@@ -380,7 +380,7 @@ private:
 
 } // namespace
 
-void assignRoles(Statement &statement, const KernelAxes &known) {
+void assignRoles(Statement &statement, const KnownAxes &known) {
   RoleAssignment(statement, known).run();
 }
 

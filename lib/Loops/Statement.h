@@ -20,7 +20,7 @@ struct AxisRoles {
 };
 
 /// A kernel and what is known of its axes.
-struct KernelAxes {
+struct KnownAxes {
   attn::KernelOp kernel;
   attn::AxesAnalysis &axes;
   const attn::Axes &whole; ///< those that need no loop
@@ -53,11 +53,11 @@ struct Statement {
 /// the row's maximum and sum, which a grid of their own makes once for all n.
 /// So is a reduction over an axis that the statement keeps, if that leaves the
 /// statement's own value no loop.
-void sliceStatement(Statement &statement, const KernelAxes &known);
+void sliceStatement(Statement &statement, const KnownAxes &known);
 
 /// Fills `roles` from the slice. Axes of `tiled` come in tiles even where a
 /// reduction loops over several.
-void assignRoles(Statement &statement, const KernelAxes &known);
+void assignRoles(Statement &statement, const KnownAxes &known);
 
 /// Of columns that stand whole, has those in tiles that terms of a sum over a
 /// loop have beside rows and keys, as in sum[n](p * (v[n, e] - mean[m, e])):
@@ -68,13 +68,13 @@ void tileColumnsOfTerms(Statement &statement, attn::AxesAnalysis &axes);
 /// Cuts reductions that several axes of the statement lack, as in O[b, m, e] =
 /// max[k](w[h, k]) * x: loops around the write would hold tiles of them all.
 /// Whether there are any; the roles are then to be found again.
-bool cutReductionsApart(Statement &statement, const KernelAxes &known);
+bool cutReductionsApart(Statement &statement, const KnownAxes &known);
 
 /// Cuts sums that read several elements for each pair of rows and keys, again
-/// for each index of an axis that these lack, as of sum[c](Z[m, n, c] * W[c,
-/// h]) in the scores of each head. Whether there are any; the roles are then to
+/// for each index of an axis that these lack, as in the scores of each head
+/// sum[c](Z[m, n, c] * W[c, h]). Whether there are any; the roles are then to
 /// be found again.
-bool cutSumsOfPairs(Statement &statement, const KernelAxes &known);
+bool cutSumsOfPairs(Statement &statement, const KnownAxes &known);
 
 /// Cuts what is better a grid of its own, so that its loop is one: sums of
 /// products whose rows are other ones than the statement's tile has, as of
@@ -82,7 +82,7 @@ bool cutSumsOfPairs(Statement &statement, const KernelAxes &known);
 /// share the keys of the first sum alone; what is the same for all of its rows;
 /// and sums of softmaxes over several axes. Whether there are any; the roles
 /// are then to be found again.
-bool cutLoopsApart(Statement &statement, const KernelAxes &known);
+bool cutLoopsApart(Statement &statement, const KnownAxes &known);
 
 } // namespace attentile
 

@@ -109,7 +109,7 @@ static bool hasTileLoop(const Statement &statement) {
   return result;
 }
 
-bool cutReductionsApart(Statement &statement, const KernelAxes &known) {
+bool cutReductionsApart(Statement &statement, const KnownAxes &known) {
   attn::AxesAnalysis &axes = known.axes;
   const attn::Axes none = axes.setOf({});
   attn::Axes reduced = loopAxes(statement, axes, none),
@@ -120,7 +120,7 @@ bool cutReductionsApart(Statement &statement, const KernelAxes &known) {
   return !statement.cuts.empty();
 }
 
-bool cutLoopsApart(Statement &statement, const KernelAxes &known) {
+bool cutLoopsApart(Statement &statement, const KnownAxes &known) {
   attn::AxesAnalysis &axes = known.axes;
   const AxisRoles &roles = statement.roles;
   if (hasTileLoop(statement) || roles.tile.size() != 1 || roles.loop.size() < 2)
@@ -150,7 +150,7 @@ bool cutLoopsApart(Statement &statement, const KernelAxes &known) {
 /// from pairs, in a program for each head and batch. What it gives must be no
 /// larger than what is read, but for one axis (heads for features).
 static bool readsPairsAgain(attn::ReduceOp sum, const AxisRoles &roles,
-                            const KernelAxes &known) {
+                            const KnownAxes &known) {
   attn::AxesAnalysis &axes = known.axes;
   constexpr int64_t kFewTerms = 8; // as cheap as to read what they give
   int64_t terms = 1;
@@ -175,7 +175,7 @@ static bool readsPairsAgain(attn::ReduceOp sum, const AxisRoles &roles,
   });
 }
 
-bool cutSumsOfPairs(Statement &statement, const KernelAxes &known) {
+bool cutSumsOfPairs(Statement &statement, const KnownAxes &known) {
   attn::AxesAnalysis &axes = known.axes;
   llvm::DenseSet<Operation *> apart;
   for (Value cut : statement.cuts)

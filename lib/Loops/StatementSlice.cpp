@@ -47,7 +47,7 @@ static attn::Axes ownLoop(Operation *op, attn::AxesAnalysis &axes) {
 }
 
 /// One walk up from the statement's roots, users before operands.
-void walkSlice(Statement &statement, const KernelAxes &known,
+void walkSlice(Statement &statement, const KnownAxes &known,
                const attn::Axes &underLoop,
                llvm::function_ref<bool(Operation *)> isApart) {
   attn::KernelOp kernel = known.kernel;
@@ -99,7 +99,7 @@ void walkSlice(Statement &statement, const KernelAxes &known,
   std::reverse(statement.slice.begin(), statement.slice.end());
 }
 
-void walkSlice(Statement &statement, const KernelAxes &known,
+void walkSlice(Statement &statement, const KnownAxes &known,
                const attn::Axes &underLoop, const attn::Axes &noLoop) {
   attn::AxesAnalysis &axes = known.axes;
   walkSlice(statement, known, underLoop, [&](Operation *op) {
@@ -121,7 +121,7 @@ attn::Axes loopAxes(const Statement &statement, attn::AxesAnalysis &axes,
   return loops.reset(whole);
 }
 
-void sliceStatement(Statement &statement, const KernelAxes &known) {
+void sliceStatement(Statement &statement, const KnownAxes &known) {
   attn::AxesAnalysis &axes = known.axes;
   const attn::Axes none = axes.setOf({});
   const attn::Axes left = axes.ofAny(statement.indices);

@@ -29,12 +29,12 @@ attn::Axes loopAxes(const Statement &statement, attn::AxesAnalysis &axes,
 
 /// Fills `slice` and `cuts`. `underLoop` are the axes over whose tiles the
 /// statement's write loops; what `isApart` says is cut.
-void walkSlice(Statement &statement, const KernelAxes &known,
+void walkSlice(Statement &statement, const KnownAxes &known,
                const attn::Axes &underLoop,
                llvm::function_ref<bool(mlir::Operation *)> isApart);
 
 /// The same, where reductions and loops over axes of `noLoop` are cut.
-void walkSlice(Statement &statement, const KernelAxes &known,
+void walkSlice(Statement &statement, const KnownAxes &known,
                const attn::Axes &underLoop, const attn::Axes &noLoop);
 
 } // namespace attentile
