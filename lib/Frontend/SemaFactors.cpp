@@ -15,8 +15,7 @@
 //
 //   - the factors of a product that is a score: one in a function that is not
 //     linear, within a reduction;
-//   - a factor beside weights: softmaxes over the axis that is summed, or what
-//     is made of scores;
+//   - a factor beside weights: softmaxes, or what is made of scores;
 //
 // where a factor has the axes of a reduction in it, and lacks one of the other
 // factor's. Not what is of pairs of the factor's own axes, as scores that heads
@@ -47,6 +46,7 @@ struct Below {
   bool hasProduct = false;
   bool hasScores = false; // a product in a function that is not linear
   AxisSet statistics = 0; // what softmaxes and extrema reduce
+  bool isOfWeights() const { return hasScores || statistics; }
   llvm::SmallVector<const TypedExpr *, 4> sums;
 };
 
@@ -140,8 +140,8 @@ private:
   bool isComputedAgain(const TypedExpr &sum, const TypedExpr &factor,
                        const TypedExpr &other) const {
     const Below &own = below[factor.order], &beside = below[other.order];
-    bool isOfValues =
-        beside.statistics & sum.bound || (beside.hasScores && !own.hasScores);
+    bool isOfValues = beside.statistics & sum.bound ||
+                      (beside.isOfWeights() && !own.isOfWeights());
     if ((!isScore[sum.order] && !isOfValues) || own.statistics & sum.bound ||
         !(other.axes & ~factor.axes))
       return false;
