@@ -15,6 +15,8 @@ using namespace llvm;
 
 namespace attentile {
 
+constexpr StringRef kNegation = "neg.s32";
+
 /// An instruction's name and operands, the result first.
 static SmallVector<StringRef> partsOf(StringRef line) {
   SmallVector<StringRef> parts;
@@ -34,6 +36,10 @@ static bool isChoice(StringRef name) {
 
 /// One kernel, in which a register has one name.
 static void hideNegations(StringRef kernel, std::string &result) {
+  if (!kernel.contains(kNegation)) {
+    result += kernel;
+    return;
+  }
   SmallVector<StringRef> lines;
   kernel.split(lines, '\n');
   StringSet<> chosen;
@@ -44,8 +50,10 @@ static void hideNegations(StringRef kernel, std::string &result) {
   ListSeparator newline("\n");
   for (StringRef line : lines) {
     result += StringRef(newline);
-    SmallVector<StringRef> parts = partsOf(line);
-    if (parts[0] != "neg.s32" || !chosen.contains(parts[1])) {
+    SmallVector<StringRef> parts;
+    if (line.contains(kNegation))
+      parts = partsOf(line);
+    if (parts.empty() || !chosen.contains(parts[1])) {
       result += line;
       continue;
     }
