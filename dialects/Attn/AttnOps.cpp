@@ -9,6 +9,7 @@
 #include "Attn/Signature.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
@@ -79,13 +80,19 @@ void KernelOp::getAsmBlockArgumentNames(Region &region,
 
 LogicalResult KernelOp::verify() { return verifySignature(*this); }
 
-/// No value of the kernel's level is a tensor but what it reads and writes.
+/// No value of the kernel's level is a tensor but what it reads and writes, and
+/// callers know workspace by its name.
 LogicalResult KernelOp::verifyRegions() {
   for (BlockArgument out : getOutArgs())
     for (Operation *user : out.getUsers())
       if (!isa<WriteOp>(user))
         return user->emitOpError("expected output '")
                << nameOf(out) << "' to be written only";
+  llvm::StringSet<> names;
+  for (auto workspace : getHeadBlock().getOps<WorkspaceOp>())
+    if (!names.insert(workspace.getName()).second)
+      return workspace.emitOpError("expected a name of its own, got '")
+             << workspace.getName() << "' again";
   return success();
 }
 

@@ -29,6 +29,7 @@ namespace attentile {
 static constexpr llvm::StringRef kOptimizing[] = {
     "canonicalize",
     "cse",
+    "attn-gather-products",
     "attn-materialize-factors",
     "tile-fuse-online-softmax",
     "tile-list-blocks",
@@ -114,6 +115,8 @@ static void buildFormulaStage(OpPassManager &pm,
 /// axes.
 void buildGrids(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createAttnLowerSoftmax());
+  if (options.isEnabled("attn-gather-products"))
+    pm.addPass(createAttnGatherProducts());
   if (options.isEnabled("attn-materialize-factors"))
     pm.addPass(createAttnMaterializeFactors());
   AttnFormGridsOptions forming;

@@ -17,6 +17,7 @@
 
 #include "MaskedLoops.h"
 #include "Statement.h"
+#include "StatementSlice.h"
 #include "WholeAxes.h"
 #include "attentile/Loops/Passes.h"
 #include "mlir/IR/Builders.h"
@@ -130,11 +131,15 @@ public:
     whole = *found;
     original = llvm::to_vector(llvm::map_range(
         kernel.getHeadBlock(), [](Operation &op) { return &op; }));
+    for (auto made : kernel.getHeadBlock().getOps<attn::WorkspaceOp>())
+      workspaceNames.insert(made.getName());
     for (Operation *op : original)
-      if (auto write = dyn_cast<attn::WriteOp>(op))
+      if (auto write = dyn_cast<attn::WriteOp>(op)) {
         if (failed(place({write.getLoc(), write.getValue(), write.getTensor(),
                           llvm::to_vector(write.getIndices())})))
           return failure();
+        gridOfTensor[write.getTensor()] = lastGrid;
+      }
     for (const Grid &grid : grids)
       emit(grid);
     eraseFormulas();
@@ -170,6 +175,13 @@ private:
         return failure();
       earliest = std::max(earliest, gridOfCut.lookup(cut) + 1);
     }
+    forEachOwn(statement, [&](Operation *op) {
+      op->walk([&](attn::ReadOp read) {
+        auto written = gridOfTensor.find(read.getTensor());
+        if (written != gridOfTensor.end())
+          earliest = std::max(earliest, written->second + 1);
+      });
+    });
     if (tileTerms)
       tileColumnsOfTerms(statement, axes);
     lastGrid = join(statement, earliest);
@@ -370,6 +382,7 @@ private:
       dimensionsOf; // of a cut's workspace
   llvm::DenseMap<Value, Value> workspaceOfCut;
   llvm::DenseMap<Value, unsigned> gridOfCut;
+  llvm::DenseMap<Value, unsigned> gridOfTensor; // that a statement writes
   llvm::StringSet<> workspaceNames;
 };
 

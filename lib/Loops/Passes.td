@@ -40,6 +40,39 @@ def AttnLowerSoftmax : Pass<"attn-lower-softmax"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 
+def AttnGatherProducts : Pass<"attn-gather-products"> {
+  let summary = "products gathered for pairs, not rows of a table";
+  let description = [{
+    In relative positions, `sum[d](Q[m, d] * R[clamp(n - m + L, 0, 2 * L), d])`,
+    each pair of rows and keys has a row of a table of its own, and nothing is a
+    product of matrices. The product with all rows of the table is one: it goes
+    to workspace, and a pair reads an element of it. Of a factor that is a sum,
+    `Q * (K + R[..])`, each term is a product. The pair's keys stand in a factor
+    of some product without its rows, as in K or V; what rows gather each for
+    themselves, as a window or by numbers, is left as it is.
+
+    Before:
+
+    ```mlir
+    %r = attn.read %R[%i, %d] : tensor<?x64xf32>           // %i: of %m and %n
+    %p = arith.mulf %q, %r : f32
+    %s = attn.reduce sum %p over(%d) product f32 : f32
+    ```
+
+    After:
+
+    ```mlir
+    %r = attn.read %R[%row, %d] : tensor<?x64xf32>         // %row: a new index
+    %p = arith.mulf %q, %r : f32
+    %a = attn.reduce sum %p over(%d) product f32 : f32
+    %w = attn.workspace "products" shape affine_map<()[s0, s1, s2] -> (s0, s2)> : tensor<?x?xf32>
+    attn.write %a to %w[%m, %row] : f32, tensor<?x?xf32>
+    %s = attn.read %w[%m, %i] : tensor<?x?xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def AttnMaterializeFactors : Pass<"attn-materialize-factors"> {
   let summary = "factors that are costly for each element, computed once";
   let description = [{

@@ -60,7 +60,9 @@ private:
   void addRead(attn::ReadOp read);
   void addReduction(mlir::Operation *op);
   void addProduct(attn::ReduceOp reduce, mlir::arith::MulFOp product);
-  Factor makeFactor(mlir::Value value, attn::ReduceOp reduce);
+  Factor makeFactor(mlir::Value value, mlir::Value other,
+                    attn::ReduceOp reduce);
+  bool gathersForPairs(mlir::Value factor, mlir::Value other);
   bool isExactFactor(mlir::Value value, mlir::Type product,
                      const attn::Axes &bound);
   llvm::SmallVector<mlir::Value> roundedTerms(mlir::Value value,

@@ -137,11 +137,34 @@ bool Builder::holdsSplitSum(Value root, const Axes &bound) {
   return splits.contains(root.getDefiningOp());
 }
 
-Factor Builder::makeFactor(Value value, ReduceOp reduce) {
+/// Whether the factor reads a tensor at an index that has axes of the other
+/// factor and others: a row of a table for each pair.
+bool Builder::gathersForPairs(Value factor, Value other) {
+  const Axes ofOther = axes.of(other);
+  SmallVector<Value> stack{factor};
+  llvm::SmallPtrSet<Value, 16> seen;
+  while (!stack.empty()) {
+    Value value = stack.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    if (!op || !seen.insert(value).second)
+      continue;
+    llvm::append_range(stack, valueOperands(op));
+    auto read = dyn_cast<ReadOp>(op);
+    if (read && llvm::any_of(read.getIndices(), [&](Value index) {
+          return axes.of(index).anyCommon(ofOther) &&
+                 axes.of(index).test(ofOther);
+        }))
+      return true;
+  }
+  return false;
+}
+
+Factor Builder::makeFactor(Value value, Value other, ReduceOp reduce) {
   Factor factor;
   factor.step = steps.lookup(value);
   Axes bound = axes.setOf(reduce.getAxes());
   factor.mayBeSplit = holdsSplitSum(value, bound);
+  factor.gathers = gathersForPairs(value, other);
   Type product = reduce.getProduct().value_or(reduce.getType());
   if (!isExactFactor(value, product, bound))
     for (Value term : roundedTerms(value, bound)) {
@@ -164,8 +187,8 @@ void Builder::addProduct(ReduceOp reduce, arith::MulFOp product) {
   step.bound = axes.setOf(reduce.getAxes());
   all |= step.bound;
   std::vector<unsigned> along = arrayAxesOf(all);
-  step.factors = {makeFactor(product.getLhs(), reduce),
-                  makeFactor(product.getRhs(), reduce)};
+  step.factors = {makeFactor(product.getLhs(), product.getRhs(), reduce),
+                  makeFactor(product.getRhs(), product.getLhs(), reduce)};
   step.factors[0].isRow = isAppliedLate(product.getLhs(), product, step.bound);
   step.factors[1].isRow = isAppliedLate(product.getRhs(), product, step.bound);
   for (Factor &factor : step.factors) {

@@ -238,31 +238,39 @@ void Evaluator::slowProduct(const Step &step, Array &to) {
   to.e.assign(step.count, 0);
   to.w.assign(rounded ? step.count : 0, 0);
   std::vector<uint8_t> out(step.count), isNaN(step.count), isFree(step.count);
-  forEachRow(step, loopsOf(step), step.factors[0].strides,
-             step.factors[1].strides,
-             [&](int64_t atA, int64_t atB, int64_t at, const Row &row) {
-               for (int64_t i = 0; i < row.count; ++i) {
-                 int64_t ia = atA + i * row.a, ib = atB + i * row.b;
-                 int64_t r = at + i * row.to;
-                 Num x = mul({a.v[ia], a.e ? a.e[ia] : 0},
-                             {b.v[ib], b.e ? b.e[ib] : 0}, step.tainted);
-                 // (p - q) * inf, or p * inf - q * inf; inf times the sum.
-                 auto frees = [&](unsigned i, double v) {
-                   return std::isinf(v) && (step.factors[i].isRow ||
-                                            step.factors[1 - i].mayBeSplit);
-                 };
-                 if (frees(0, a.v[ia]) || frees(1, b.v[ib]))
-                   x.e = std::isinf(x.v) ? kInf : x.e;
-                 x = ifRescaled(step, {a.v[ia], 0}, {b.v[ib], 0}, x);
-                 to.v[r] += x.v;
-                 to.e[r] += x.e + perTerm * std::fabs(x.v);
-                 out[r] |= isOut(x);
-                 isNaN[r] |= isCertainNaN(x);
-                 isFree[r] |= isOut(x) && std::isinf(x.v);
-                 if (rounded)
-                   to.w[r] += a.w[ia] * b.w[ib];
-               }
-             });
+  forEachRow(
+      step, loopsOf(step), step.factors[0].strides, step.factors[1].strides,
+      [&](int64_t atA, int64_t atB, int64_t at, const Row &row) {
+        for (int64_t i = 0; i < row.count; ++i) {
+          int64_t ia = atA + i * row.a, ib = atB + i * row.b;
+          int64_t r = at + i * row.to;
+          Num x = mul({a.v[ia], a.e ? a.e[ia] : 0},
+                      {b.v[ib], b.e ? b.e[ib] : 0}, step.tainted);
+          // (p - q) * inf, or p * inf - q * inf; inf times the sum.
+          auto frees = [&](unsigned i, double v) {
+            const Factor &other = step.factors[1 - i];
+            return std::isinf(v) &&
+                   (step.factors[i].isRow || other.mayBeSplit || other.gathers);
+          };
+          // 0 * inf, or 0 as of what is outside.
+          auto isOutside = [&](unsigned i, double v, double other) {
+            return step.factors[1 - i].gathers && other == 0 &&
+                   !std::isfinite(v);
+          };
+          if (frees(0, a.v[ia]) || frees(1, b.v[ib]))
+            x.e = std::isinf(x.v) ? kInf : x.e;
+          if (isOutside(0, a.v[ia], b.v[ib]) || isOutside(1, b.v[ib], a.v[ia]))
+            x.e = kInf;
+          x = ifRescaled(step, {a.v[ia], 0}, {b.v[ib], 0}, x);
+          to.v[r] += x.v;
+          to.e[r] += x.e + perTerm * std::fabs(x.v);
+          out[r] |= isOut(x);
+          isNaN[r] |= isCertainNaN(x);
+          isFree[r] |= isOut(x) && std::isinf(x.v);
+          if (rounded)
+            to.w[r] += a.w[ia] * b.w[ib];
+        }
+      });
   for (int64_t i = 0; i < step.count; ++i) {
     Num x = finish(to.v[i], to.e[i], out[i]);
     to.v[i] = x.v;

@@ -132,6 +132,9 @@ struct Factor {
   /// Whether it is a sum with a softmax in it, whose terms a kernel may
   /// multiply apart: of an infinite element that is inf - inf.
   bool mayBeSplit = false;
+  /// Whether it reads a row of a table for each pair with the other factor, for
+  /// which a kernel may multiply all rows, terms apart, and read 0 outside.
+  bool gathers = false;
   /// Whether it lacks the axes of the sum, which a kernel may multiply by it.
   bool isRow = false;
   /// Strides along the product's loops.

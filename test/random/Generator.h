@@ -84,6 +84,8 @@ private:
   ExprRef otherScore();
   ExprRef changeScore(ExprRef s);
   ExprRef bias(Axes available);
+  ExprRef tablePlace(Axes available);
+  ExprRef relativeProduct(Axes available);
   ExprRef projected(Axes rows, Axes last);
   ExprRef factorOf(Axes rows, Axes summed, const std::string &name);
   ExprRef real(Axes available, int depth);

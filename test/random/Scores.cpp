@@ -176,10 +176,43 @@ ExprRef Generator::rawScore() {
   return scale(s);
 }
 
+/// A place in a table of P entries, mostly of the distance.
+ExprRef Generator::tablePlace(Axes available) {
+  if (chance(0.2))
+    return i("relative(m, n, P / 2)", {}, axisM | axisN);
+  if (chance(0.7))
+    return i("clamp(($ - $) + (P / 2), 0, P - 1)",
+             {axis(axisN), keyPosition()});
+  if (chance(0.5))
+    return i("($ % P)", {integer(available & (axisM | axisN), 2)});
+  return i("($ - $)", {axis(axisN), axis(axisM)}); // may lie outside
+}
+
+/// Queries or keys by relative positions, each a row of a table.
+ExprRef Generator::relativeProduct(Axes available) {
+  Axes heads = chance(0.5) ? outer & axisH : 0;
+  declare(heads ? "rowsH" : "rows", heads ? "T[H, P, D]" : "T[P, D]");
+  ExprRef row = f(heads ? "rowsH[h, $, d]" : "rows[$, d]",
+                  {tablePlace(available)}, heads | axisD);
+  switch (weighted({3, 1, 1})) {
+  case 0:
+    return f("sum[d]($ * $)", {factorOf(axisM, axisD, "Q"), row}, 0, axisD);
+  case 1:
+    return f("sum[d]($ * $)", {row, readKeySide("K", axisD)}, 0, axisD);
+  default:
+    return f(chance(0.5) ? "sum[d]($ * ($ + $))" : "sum[d]($ * ($ - $))",
+             {read(Type::Float, "Q", "T", outer | axisM | axisD),
+              readKeySide("K", axisD), row},
+             0, axisD);
+  }
+}
+
 /// Something to add to a score.
 ExprRef Generator::bias(Axes available) {
   Axes heads = outer & axisH;
-  switch (weighted({3, 3, 3, 2, 1, 1, 0.7})) {
+  switch (weighted({3, 3, 3, 2, 1, 1, 0.7, 1})) {
+  case 7:
+    return relativeProduct(available);
   case 6: // projected from what is known of a pair
     return f("sum[r]($ * $)",
              {read(Type::Float, "pairs", "T",
@@ -204,14 +237,8 @@ ExprRef Generator::bias(Axes available) {
   case 2: { // a table's entry
     std::string name = heads ? "tableH" : "table";
     declare(name, heads ? "T[H, P]" : "T[P]");
-    ExprRef place =
-        chance(0.2)   ? i("relative(m, n, P / 2)", {}, axisM | axisN)
-        : chance(0.7) ? i("clamp(($ - $) + (P / 2), 0, P - 1)",
-                          {axis(axisN), keyPosition()})
-        : chance(0.5)
-            ? i("($ % P)", {integer(available & (axisM | axisN), 2)})
-            : i("($ - $)", {axis(axisN), axis(axisM)}); // may lie outside
-    return f(heads ? name + "[h, $]" : name + "[$]", {place}, heads);
+    return f(heads ? name + "[h, $]" : name + "[$]", {tablePlace(available)},
+             heads);
   }
   case 3:
     return read(Type::Float, pick<const char *>({"X", "Y"}), floatType(),

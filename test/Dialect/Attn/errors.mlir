@@ -30,6 +30,14 @@ attn.kernel @read_output sizes(%M) indices(%m < M) ins() outs(%Y: f32[M]) {
 
 // -----
 
+attn.kernel @one_name sizes(%M) indices(%m < M) ins() outs(%Y: f32[M]) {
+  %r = attn.workspace "r" shape affine_map<()[s0] -> (s0)> : tensor<?xf32>
+  // expected-error @below {{expected a name of its own, got 'r' again}}
+  %s = attn.workspace "r" shape affine_map<()[s0] -> (s0)> : tensor<?xf32>
+}
+
+// -----
+
 attn.kernel @axis_is_size sizes(%M) indices(%m < M) ins(%X: f32[M]) outs(%Y: f32[M]) {
   %x = attn.read %X[%m] : tensor<?xf32>
   // expected-error @below {{expected an index variable as axis, got}}

@@ -1,0 +1,154 @@
+//===- GatheredFactors.cpp - factors that are rows for pairs --------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GatheredFactors.h"
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace attentile {
+
+AffineExpr getExtent(attn::KernelOp kernel, Value tensor, unsigned dim) {
+  if (auto workspace = tensor.getDefiningOp<attn::WorkspaceOp>())
+    return workspace.getShape().getResult(dim);
+  return kernel.getShape(cast<BlockArgument>(tensor)).getResult(dim);
+}
+
+/// The multiplication that a sum adds up, of whatever axes, or null.
+static Operation *getFactors(attn::ReduceOp sum) {
+  return sum.getKind() == attn::ReduceKind::Sum
+             ? sum.getOperand().getDefiningOp<arith::MulFOp>()
+             : nullptr;
+}
+
+/// Whether sums of two factors of these axes are products of matrices.
+static bool isProduct(const attn::Axes &lhs, const attn::Axes &rhs,
+                      const attn::Axes &summed) {
+  return lhs.test(rhs) && rhs.test(lhs) && !summed.test(lhs) &&
+         !summed.test(rhs);
+}
+
+GatheredFactors::GatheredFactors(attn::KernelOp kernel)
+    : kernel(kernel), axes(kernel) {
+  kernel.walk([&](attn::ReduceOp sum) {
+    if (Operation *factors = sum.getProduct() ? getFactors(sum) : nullptr)
+      for (Value factor : factors->getOperands())
+        factorAxes.push_back(axes.of(factor));
+  });
+}
+
+std::optional<GatheredFactor> GatheredFactors::find(attn::ReduceOp sum) {
+  if (Operation *factors = getFactors(sum))
+    for (unsigned side : {1, 0})
+      if (auto found = gather(factors->getOperand(side),
+                              factors->getOperand(1 - side), sum))
+        return found;
+  return std::nullopt;
+}
+
+std::optional<unsigned> GatheredFactors::findSum(attn::ReduceOp sum) {
+  Operation *factors = getFactors(sum);
+  for (unsigned side : {1, 0})
+    if (factors && hasGatheredTerm(factors->getOperand(side),
+                                   factors->getOperand(1 - side), sum))
+      return side;
+  return std::nullopt;
+}
+
+bool GatheredFactors::hasGatheredTerm(Value factor, Value other,
+                                      attn::ReduceOp sum) {
+  if (!isa_and_nonnull<arith::AddFOp, arith::SubFOp>(factor.getDefiningOp()))
+    return false;
+  bool isGathered = false;
+  const attn::Axes ofOther = axes.of(other), summed = axes.setOf(sum.getAxes());
+  for (Value term : factor.getDefiningOp()->getOperands()) {
+    bool gathers =
+        gather(term, other, sum) || hasGatheredTerm(term, other, sum);
+    if (!gathers && !isProduct(axes.of(term), ofOther, summed))
+      return false;
+    isGathered |= gathers;
+  }
+  return isGathered;
+}
+
+/// Whether a factor has keys and not all of the rows that are paired with them.
+bool GatheredFactors::isShared(const attn::Axes &keys,
+                               const attn::Axes &rows) const {
+  return llvm::any_of(factorAxes, [&](const attn::Axes &own) {
+    return own.anyCommon(keys) && rows.test(own);
+  });
+}
+
+std::optional<GatheredFactor> GatheredFactors::gather(Value factor, Value other,
+                                                      attn::ReduceOp sum) {
+  BackwardSliceOptions options;
+  options.inclusive = true;
+  options.omitBlockArguments = true;
+  SetVector<Operation *> all;
+  if (!factor.getDefiningOp() ||
+      failed(getBackwardSlice(factor, &all, options)))
+    return std::nullopt;
+  const attn::Axes ofOther = axes.of(other), summed = axes.setOf(sum.getAxes());
+  auto isOfPairs = [&](OpOperand &operand) {
+    if (!isa<attn::ReadOp>(operand.getOwner()))
+      return false;
+    const attn::Axes &own = axes.of(operand.get());
+    return own.anyCommon(ofOther) && own.test(ofOther);
+  };
+  // Users before what they are made of.
+  GatheredFactor result{factor, other, {}, {}, {}};
+  attn::Axes pairs = axes.setOf({});
+  llvm::DenseSet<Operation *> needed{factor.getDefiningOp()};
+  for (Operation *op : llvm::reverse(all)) {
+    if (!needed.contains(op))
+      continue;
+    // What is reduced is made once: as a whole, or not at all.
+    bool isReduced = isa<attn::ReduceOp>(op) &&
+                     !isa<attn::MaterializeOp>(factor.getDefiningOp());
+    if (isReduced || op->getNumResults() != 1 || op->getNumRegions())
+      return std::nullopt;
+    result.slice.push_back(op);
+    for (OpOperand &operand : op->getOpOperands()) {
+      if (!isOfPairs(operand)) {
+        needed.insert(operand.get().getDefiningOp());
+        continue;
+      }
+      Value tensor = cast<attn::ReadOp>(op).getTensor();
+      AffineExpr extent =
+          getExtent(kernel, tensor, operand.getOperandNumber() - 1);
+      result.rows.insert({{operand.get(), extent}, {}});
+      pairs |= axes.of(operand.get());
+      if (auto input = dyn_cast<BlockArgument>(tensor))
+        result.table = kernel.nameOf(input);
+    }
+  }
+  std::reverse(result.slice.begin(), result.slice.end());
+  // The axes that it has but by what it gathers.
+  llvm::DenseMap<Value, attn::Axes> rest;
+  for (Operation *op : result.slice) {
+    attn::Axes own = axes.setOf({});
+    for (OpOperand &operand : op->getOpOperands()) {
+      auto known = rest.find(operand.get());
+      if (!isOfPairs(operand))
+        own |= known == rest.end() ? axes.of(operand.get()) : known->second;
+    }
+    if (auto reduction = dyn_cast<attn::ReduceOp>(op))
+      own.reset(axes.setOf(reduction.getAxes()));
+    rest[op->getResult(0)] = own;
+  }
+  const attn::Axes &left = rest[factor];
+  attn::Axes keys = pairs, rows = pairs;
+  keys.reset(ofOther);
+  rows &= ofOther;
+  if (result.rows.empty() || pairs.anyCommon(summed) || left.anyCommon(keys) ||
+      summed.test(left) || !ofOther.test(left) || !isShared(keys, rows))
+    return std::nullopt;
+  return result;
+}
+
+} // namespace attentile
