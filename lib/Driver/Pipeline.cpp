@@ -29,7 +29,9 @@ namespace attentile {
 static constexpr llvm::StringRef kOptimizing[] = {
     "canonicalize",
     "cse",
+    "attn-merge-sums",
     "attn-gather-products",
+    "attn-unroll-sums",
     "attn-materialize-factors",
     "tile-fuse-online-softmax",
     "tile-list-blocks",
@@ -115,8 +117,12 @@ static void buildFormulaStage(OpPassManager &pm,
 /// axes.
 void buildGrids(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createAttnLowerSoftmax());
+  if (options.isEnabled("attn-merge-sums"))
+    pm.addPass(createAttnMergeSums());
   if (options.isEnabled("attn-gather-products"))
     pm.addPass(createAttnGatherProducts());
+  if (options.isEnabled("attn-unroll-sums"))
+    pm.addPass(createAttnUnrollSums());
   if (options.isEnabled("attn-materialize-factors"))
     pm.addPass(createAttnMaterializeFactors());
   AttnFormGridsOptions forming;

@@ -9,17 +9,14 @@
 // of relative positions, makes one with all rows of the table, in workspace, of
 // which each pair reads an element. Expects: attn.kernel, before
 // attn-form-grids. Leaves: the same formulas, with index variables for the
-// tables' rows. Does not handle: kernels with loops over tiles; pairs that have
-// nothing but what they gather.
+// tables' rows. Does not handle: kernels with loops over tiles; pairs whose
+// keys are not summed with values that rows share.
 //
 //===----------------------------------------------------------------------===//
 //
 // A pair's own row makes a score a sum of as many products as a key has
 // elements, each read for itself, and no matrix product; those with all rows of
-// the table are one. A pair is of rows and keys where another product has a
-// factor of the key alone: keys or values that all rows share. Where each row
-// gathers its keys (a window, a choice by numbers) there is none, and what it
-// gathers is less than all.
+// the table are one.
 //
 
 #include "GatheredFactors.h"

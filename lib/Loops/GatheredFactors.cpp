@@ -38,7 +38,7 @@ GatheredFactors::GatheredFactors(attn::KernelOp kernel)
   kernel.walk([&](attn::ReduceOp sum) {
     if (Operation *factors = sum.getProduct() ? getFactors(sum) : nullptr)
       for (Value factor : factors->getOperands())
-        factorAxes.push_back(axes.of(factor));
+        summedFactors.push_back({axes.setOf(sum.getAxes()), axes.of(factor)});
   });
 }
 
@@ -76,11 +76,13 @@ bool GatheredFactors::hasGatheredTerm(Value factor, Value other,
   return isGathered;
 }
 
-/// Whether a factor has keys and not all of the rows that are paired with them.
-bool GatheredFactors::isShared(const attn::Axes &keys,
-                               const attn::Axes &rows) const {
-  return llvm::any_of(factorAxes, [&](const attn::Axes &own) {
-    return own.anyCommon(keys) && rows.test(own);
+/// Whether a sum over one of the axes has a factor with that and without
+/// another: values of keys that rows share.
+bool GatheredFactors::arePairsOfAll(const attn::Axes &pairs) const {
+  return llvm::any_of(summedFactors, [&](const SummedFactor &factor) {
+    attn::Axes keys = factor.summed;
+    keys &= pairs;
+    return keys.anyCommon(factor.own) && pairs.test(factor.own);
   });
 }
 
@@ -93,12 +95,14 @@ std::optional<GatheredFactor> GatheredFactors::gather(Value factor, Value other,
   if (!factor.getDefiningOp() ||
       failed(getBackwardSlice(factor, &all, options)))
     return std::nullopt;
-  const attn::Axes ofOther = axes.of(other), summed = axes.setOf(sum.getAxes());
+  const attn::Axes ofFactor = axes.of(factor), ofOther = axes.of(other);
+  const attn::Axes summed = axes.setOf(sum.getAxes());
   auto isOfPairs = [&](OpOperand &operand) {
     if (!isa<attn::ReadOp>(operand.getOwner()))
       return false;
     const attn::Axes &own = axes.of(operand.get());
-    return own.anyCommon(ofOther) && own.test(ofOther);
+    return own.anyCommon(ofOther) && own.test(ofOther) &&
+           !own.test(ofFactor); // nothing that is reduced below
   };
   // Users before what they are made of.
   GatheredFactor result{factor, other, {}, {}, {}};
@@ -142,11 +146,11 @@ std::optional<GatheredFactor> GatheredFactors::gather(Value factor, Value other,
     rest[op->getResult(0)] = own;
   }
   const attn::Axes &left = rest[factor];
-  attn::Axes keys = pairs, rows = pairs;
-  keys.reset(ofOther);
-  rows &= ofOther;
-  if (result.rows.empty() || pairs.anyCommon(summed) || left.anyCommon(keys) ||
-      summed.test(left) || !ofOther.test(left) || !isShared(keys, rows))
+  attn::Axes beyond = pairs;
+  beyond.reset(ofOther);
+  if (result.rows.empty() || pairs.anyCommon(summed) ||
+      left.anyCommon(beyond) || summed.test(left) || !ofOther.test(left) ||
+      !arePairsOfAll(pairs))
     return std::nullopt;
   return result;
 }

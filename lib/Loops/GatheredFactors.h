@@ -41,9 +41,9 @@ public:
   explicit GatheredFactors(attn::KernelOp kernel);
 
   /// The factor of a sum's product that gathers, if one does. Pairs are of rows
-  /// and keys where another product has a factor of the key alone: keys or
-  /// values that rows share. Where each row gathers its keys (a window, a
-  /// choice by numbers) there is none, and that is less than all rows.
+  /// and keys where keys are summed with values that rows share. Where each row
+  /// gathers its keys and values (a window, a choice by numbers, pages) there
+  /// are none, and all rows of a tensor would be more than what is gathered.
   std::optional<GatheredFactor> find(attn::ReduceOp sum);
 
   /// The side of a sum's product that is a sum of terms, each a factor of a
@@ -55,11 +55,14 @@ private:
                        attn::ReduceOp sum);
   std::optional<GatheredFactor> gather(mlir::Value factor, mlir::Value other,
                                        attn::ReduceOp sum);
-  bool isShared(const attn::Axes &keys, const attn::Axes &rows) const;
+  bool arePairsOfAll(const attn::Axes &pairs) const;
 
   attn::KernelOp kernel;
   attn::AxesAnalysis axes;
-  llvm::SmallVector<attn::Axes> factorAxes; // of all products
+  struct SummedFactor {
+    attn::Axes summed, own;
+  };
+  llvm::SmallVector<SummedFactor> summedFactors; // of all products
 };
 
 } // namespace attentile

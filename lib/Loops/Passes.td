@@ -40,6 +40,29 @@ def AttnLowerSoftmax : Pass<"attn-lower-softmax"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 
+def AttnMergeSums : Pass<"attn-merge-sums"> {
+  let summary = "a sum of sums of products as one";
+  let description = [{
+    `sum[h](sum[e](o[h, m, e] * W[h, e, f]))`, as a projection of all heads is
+    often written, is one sum over both axes: so it is a product of matrices
+    whose accumulators stay where they are, and what is inside is no score,
+    whose axes would have to stand whole. Each factor has each of the axes.
+
+    Before:
+
+    ```mlir
+    %s = attn.reduce sum %p over(%e) product bf16 : f32
+    %t = attn.reduce sum %s over(%h) : f32
+    ```
+
+    After:
+
+    ```mlir
+    %t = attn.reduce sum %p over(%h, %e) product bf16 : f32
+    ```
+  }];
+}
+
 def AttnGatherProducts : Pass<"attn-gather-products"> {
   let summary = "products gathered for pairs, not rows of a table";
   let description = [{
@@ -47,9 +70,10 @@ def AttnGatherProducts : Pass<"attn-gather-products"> {
     each pair of rows and keys has a row of a table of its own, and nothing is a
     product of matrices. The product with all rows of the table is one: it goes
     to workspace, and a pair reads an element of it. Of a factor that is a sum,
-    `Q * (K + R[..])`, each term is a product. The pair's keys stand in a factor
-    of some product without its rows, as in K or V; what rows gather each for
-    themselves, as a window or by numbers, is left as it is.
+    `Q * (K + R[..])`, each term is a product. The keys of the pairs are summed
+    with values that rows share, as V[n, e]; what rows gather each for
+    themselves, keys and values of a window, by numbers or pages, is left as it
+    is.
 
     Before:
 
@@ -68,6 +92,37 @@ def AttnGatherProducts : Pass<"attn-gather-products"> {
     %w = attn.workspace "products" shape affine_map<()[s0, s1, s2] -> (s0, s2)> : tensor<?x?xf32>
     attn.write %a to %w[%m, %row] : f32, tensor<?x?xf32>
     %s = attn.read %w[%m, %i] : tensor<?x?xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def AttnUnrollSums : Pass<"attn-unroll-sums"> {
+  let summary = "a score over several axes as products over one";
+  let description = [{
+    The axes of a score stand whole in a tile, but a product of matrices sums
+    over one. A score `sum[g, d](Q[m, g, d] * K[n, g, d])` of known sizes is a
+    product over the axis along which elements lie together, else the longest,
+    for each index of the others, sixteen at most. Of more, or of factors that
+    go through memory, it is a sum of sums: a grid of its own, all scores in
+    memory.
+
+    Before:
+
+    ```mlir
+    %q = attn.read %Q[%m, %g, %d] : tensor<?x2x32xf32>     // %g < 2
+    %p = arith.mulf %q, %k : f32
+    %s = attn.reduce sum %p over(%g, %d) product f32 : f32
+    ```
+
+    After:
+
+    ```mlir
+    %q = attn.read %Q[%m, %c0, %d] : tensor<?x2x32xf32>
+    %p = arith.mulf %q, %k : f32
+    %s0 = attn.reduce sum %p over(%d) product f32 : f32
+    ...
+    %s = arith.addf %s0, %s1 : f32
     ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];

@@ -156,6 +156,19 @@ private:
         place(index, /*beside=*/tiles-- > 1);
   }
 
+  /// Whether a sum of products, each of whose factors has all of its axes, has
+  /// some that stand whole.
+  bool hasWholeAxisInBothFactors(attn::ReduceOp sum) {
+    if (!isProduct(sum))
+      return false;
+    const attn::Axes summed = axes.setOf(sum.getAxes());
+    return summed.anyCommon(wholeOfKernel) &&
+           llvm::none_of(sum.getOperand().getDefiningOp()->getOperands(),
+                         [&](Value factor) {
+                           return summed.test(axes.of(factor));
+                         });
+  }
+
   bool hasLoopInBothFactors(attn::ReduceOp product) {
     auto factors = product.getOperand().getDefiningOp<arith::MulFOp>();
     attn::Axes both = axes.of(factors.getLhs());
@@ -285,6 +298,14 @@ private:
     (isLastOfMany ? whole : tile).set(number);
   }
 
+  /// The last axis of a workspace: of those that stand whole, if any do.
+  attn::Axes findLast(const attn::Axes &of) {
+    attn::Axes kept = of;
+    kept &= wholeOfKernel;
+    SmallVector<BlockArgument> own = axes.indicesOf(kept.any() ? kept : of);
+    return axes.setOf(own.empty() ? ValueRange() : ValueRange(own.back()));
+  }
+
   /// The axes along which elements of a product's factors lie together.
   attn::Axes findContiguous(attn::ReduceOp reduction) {
     attn::Axes result = none;
@@ -293,6 +314,8 @@ private:
     for (Value factor : reduction.getOperand().getDefiningOp()->getOperands()) {
       while (auto cast = factor.getDefiningOp<arith::ExtFOp>())
         factor = cast.getIn();
+      if (statement.cuts.contains(factor)) // as workspace is laid out
+        result |= findLast(axes.of(factor));
       if (auto read = factor.getDefiningOp<attn::ReadOp>())
         if (attn::Axes last = axes.of(read.getIndices().back());
             last.count() == 1)
@@ -315,7 +338,9 @@ private:
         continue;
       attn::Axes own = axes.setOf(reduction.getAxes());
       own &= loop;
-      if (own.count() == 1)
+      if (own.any() && hasWholeAxisInBothFactors(reduction))
+        walk |= own; // its products sum over what stands whole
+      else if (own.count() == 1)
         alone |= own;
       else if (own.any()) // not walked already
         several.push_back({own, findContiguous(reduction)});

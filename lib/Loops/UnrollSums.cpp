@@ -1,0 +1,216 @@
+//===- UnrollSums.cpp - scores over several axes, one at a time -----------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Does: makes a score that is a sum of products over several axes, as over
+// groups of features, a sum of products over one of them, one for each index of
+// the others. Expects: attn.kernel, before attn-form-grids; nested sums as one
+// (attn-merge-sums). Leaves: the same formulas. Does not handle: axes whose
+// size is not known; sums within loops over tiles.
+//
+//===----------------------------------------------------------------------===//
+//
+// Axes of a score stand whole in a tile, where a product of matrices has one
+// axis to sum over. Each index of a short axis is a product of its own, whose
+// accumulators are the next one's. Of many indices, or of what goes through
+// memory, a sum of sums is made: all scores go through memory, which is slow,
+// but not as slow as products element by element.
+//
+
+#include "Attn/Attn.h"
+#include "MadeOf.h"
+#include "WholeAxes.h"
+#include "attentile/AxesAnalysis.h"
+#include "attentile/Loops/Passes.h"
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Remarks.h"
+
+namespace attentile {
+#define GEN_PASS_DEF_ATTNUNROLLSUMS
+#include "Loops/Passes.h.inc"
+} // namespace attentile
+
+#define DEBUG_TYPE "attn-unroll-sums"
+
+using namespace mlir;
+
+namespace attentile {
+namespace {
+
+/// Products that a score is made of, and elements of all: what a tile holds.
+constexpr int64_t kMostProducts = 16, kMostTerms = 1024;
+
+/// A sum of products over several short axes: that which stays, and the others.
+struct ShortAxes {
+  BlockArgument kept;
+  SmallVector<BlockArgument> others;
+  int64_t indices = 1; // of the others
+};
+
+class ScoreSearch {
+public:
+  explicit ScoreSearch(attn::KernelOp kernel) : kernel(kernel), axes(kernel) {}
+
+  std::optional<ShortAxes> find(attn::ReduceOp sum) {
+    auto factors = sum.getProduct()
+                       ? sum.getOperand().getDefiningOp<arith::MulFOp>()
+                       : arith::MulFOp();
+    if (!factors || sum.getAxes().size() < 2 || !isReduced(sum) ||
+        isMadeOfReductions(factors))
+      return std::nullopt;
+    const attn::Axes last = findContiguous(factors);
+    auto rank = [&](BlockArgument axis) {
+      return std::pair(last.test(axes.numberOf(axis)),
+                       *getConstantExtent(kernel, axis));
+    };
+    ShortAxes result;
+    int64_t terms = 1;
+    for (Value axis : sum.getAxes()) {
+      auto index = cast<BlockArgument>(axis);
+      std::optional<int64_t> extent = getConstantExtent(kernel, index);
+      if (!extent || *extent == 0 || (terms *= *extent) > kMostTerms)
+        return std::nullopt;
+      if (!result.kept || rank(index) > rank(result.kept))
+        result.kept = index;
+    }
+    for (Value axis : sum.getAxes())
+      if (axis != result.kept)
+        result.others.push_back(cast<BlockArgument>(axis));
+    result.indices = terms / *getConstantExtent(kernel, result.kept);
+    return result;
+  }
+
+  /// What depends on one of the axes, operands first; nothing if that goes
+  /// through memory.
+  std::optional<SmallVector<Operation *>>
+  findSlice(Value terms, ArrayRef<BlockArgument> of) {
+    BackwardSliceOptions options;
+    options.inclusive = true;
+    options.omitBlockArguments = true;
+    SetVector<Operation *> all;
+    if (failed(getBackwardSlice(terms, &all, options)))
+      return std::nullopt;
+    attn::Axes own = axes.setOf(llvm::to_vector_of<Value>(of));
+    SmallVector<Operation *> result;
+    for (Operation *op : all) {
+      if (!axes.ofAny(op->getResults()).anyCommon(own))
+        continue;
+      if (isa<attn::MaterializeOp>(op) || op->getNumRegions())
+        return std::nullopt;
+      result.push_back(op);
+    }
+    return result;
+  }
+
+private:
+  /// Whether a reduction is made of the value, not through memory.
+  static bool isReduced(Value value) {
+    SetVector<Operation *> users;
+    users.insert_range(value.getUsers());
+    for (size_t i = 0; i < users.size(); ++i) {
+      if (isa<attn::ReduceOp>(users[i]))
+        return true;
+      if (!isa<attn::MaterializeOp>(users[i]))
+        for (Value result : users[i]->getResults())
+          users.insert_range(result.getUsers());
+    }
+    return false;
+  }
+
+  static bool isMadeOfReductions(Operation *op) {
+    return isMadeOf(op->getResult(0), [](Operation *below) {
+      return isa<attn::ReduceOp, attn::ForOp>(below);
+    });
+  }
+
+  /// The axes along which elements that a factor reads lie together.
+  attn::Axes findContiguous(arith::MulFOp factors) {
+    attn::Axes result = axes.setOf({});
+    for (Value factor : factors->getOperands()) {
+      while (auto cast = factor.getDefiningOp<arith::ExtFOp>())
+        factor = cast.getIn();
+      if (auto read = factor.getDefiningOp<attn::ReadOp>();
+          read && !read.getIndices().empty())
+        result |= axes.of(read.getIndices().back());
+    }
+    return result;
+  }
+
+  attn::KernelOp kernel;
+  attn::AxesAnalysis axes;
+};
+
+/// The sum over what is kept at each index of the other axes, added up.
+Value unroll(attn::KernelOp kernel, attn::ReduceOp sum, const ShortAxes &found,
+             ArrayRef<Operation *> slice) {
+  OpBuilder builder(sum);
+  Value result;
+  for (int64_t number = 0; number < found.indices; ++number) {
+    IRMapping copies;
+    int64_t rest = number;
+    for (BlockArgument axis : llvm::reverse(found.others)) {
+      int64_t extent = *getConstantExtent(kernel, axis);
+      copies.map(axis, arith::ConstantIndexOp::create(builder, sum.getLoc(),
+                                                      rest % extent)
+                           .getResult());
+      rest /= extent;
+    }
+    for (Operation *op : slice)
+      builder.clone(*op, copies);
+    Value product = attn::ReduceOp::create(
+        builder, sum.getLoc(), sum.getKind(), copies.lookup(sum.getOperand()),
+        ValueRange(found.kept), sum.getProductAttr());
+    result = result
+                 ? arith::AddFOp::create(builder, sum.getLoc(), result, product)
+                       .getResult()
+                 : product;
+  }
+  return result;
+}
+
+/// A sum over the other axes of sums over what is kept.
+Value nest(attn::ReduceOp sum, const ShortAxes &found) {
+  OpBuilder builder(sum);
+  Value inner = attn::ReduceOp::create(builder, sum.getLoc(), sum.getKind(),
+                                       sum.getOperand(), ValueRange(found.kept),
+                                       sum.getProductAttr());
+  return attn::ReduceOp::create(builder, sum.getLoc(), sum.getKind(), inner,
+                                llvm::to_vector_of<Value>(found.others),
+                                TypeAttr());
+}
+
+struct AttnUnrollSums : impl::AttnUnrollSumsBase<AttnUnrollSums> {
+  void runOnOperation() override {
+    getOperation()->walk([](attn::KernelOp kernel) {
+      ScoreSearch search(kernel);
+      SmallVector<attn::ReduceOp> sums(
+          kernel.getHeadBlock().getOps<attn::ReduceOp>());
+      for (attn::ReduceOp sum : sums) {
+        std::optional<ShortAxes> found = search.find(sum);
+        if (!found)
+          continue;
+        auto slice = search.findSlice(sum.getOperand(), found->others);
+        bool isUnrolled = slice && found->indices <= kMostProducts;
+        remark::passed(
+            sum.getLoc(),
+            remark::RemarkOpts::name("ScoreOfAxes").category(DEBUG_TYPE))
+            << remark::add(isUnrolled
+                               ? "a score over several axes is a product for "
+                                 "each index of the shorter ones"
+                               : "a score over several axes is a sum of "
+                                 "products that go through memory");
+        sum.replaceAllUsesWith(isUnrolled ? unroll(kernel, sum, *found, *slice)
+                                          : nest(sum, *found));
+        sum.erase();
+      }
+    });
+  }
+};
+
+} // namespace
+} // namespace attentile
