@@ -6,10 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 // Does: marks factors of products with attn.materialize that take a function
-// such as a cosine for each element: in-kernel rotary embedding. Expects:
-// attn.kernel, before attn-form-grids. Leaves: the same formulas. Does not
-// handle: factors with a reduction in them, in a loop over tiles, or made of no
-// tensor that has their axes.
+// such as a cosine for each element: in-kernel rotary embedding; and those that
+// are an attention's output, as where that is projected. Expects: attn.kernel
+// without softmax, before attn-form-grids. Leaves: the same formulas. Does not
+// handle: costly factors with a reduction in them, in a loop over tiles, or
+// made of no tensor that has their axes.
 //
 //===----------------------------------------------------------------------===//
 //
@@ -17,11 +18,16 @@
 // tiles; a grid of its own computes them once, and what reads them copies them
 // as it copies plain keys.
 //
+// An output that is summed over is written to memory in any case. Not marked,
+// its sum is in the way of what its own scores sum over, where both are one d:
+// then d would not stand whole, and all scores go through memory as well.
+//
 
 #include "Attn/Attn.h"
 #include "WholeAxes.h"
 #include "attentile/AxesAnalysis.h"
 #include "attentile/Loops/Passes.h"
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Remarks.h"
@@ -56,15 +62,47 @@ public:
       auto multiply = sum.getOperand().getDefiningOp<arith::MulFOp>();
       if (!sum.getProduct() || !multiply)
         continue;
+      const attn::Axes summed = axes.setOf(sum.getAxes());
       for (unsigned i : {0, 1})
-        if (isWorthMemory(multiply.getOperand(i), multiply.getOperand(1 - i),
-                          axes.setOf(sum.getAxes())))
+        if (isAttentionOutput(multiply.getOperand(i), summed) ||
+            isWorthMemory(multiply.getOperand(i), multiply.getOperand(1 - i),
+                          summed))
           result.insert(multiply.getOperand(i));
     }
     return result;
   }
 
 private:
+  /// Whether it is made of a sum of products with a softmax in it, which has
+  /// axes that are summed, and none of that goes through memory.
+  bool isAttentionOutput(Value factor, const attn::Axes &summed) {
+    BackwardSliceOptions options;
+    options.inclusive = true;
+    options.omitBlockArguments = true;
+    options.filter = [](Operation *op) {
+      return !isa<attn::MaterializeOp>(op);
+    };
+    auto sliceOf = [&](Value value) {
+      SetVector<Operation *> slice;
+      if (Operation *op = value.getDefiningOp())
+        (void)getBackwardSlice(op, &slice, options);
+      return slice;
+    };
+    auto isReference = [](Operation *op) {
+      auto reduction = dyn_cast<attn::ReduceOp>(op);
+      return reduction && reduction.getKind() == attn::ReduceKind::Ref;
+    };
+    SetVector<Operation *> made = sliceOf(factor);
+    if (llvm::none_of(made, isReference))
+      return false;
+    return llvm::any_of(made, [&](Operation *op) {
+      auto sum = dyn_cast<attn::ReduceOp>(op);
+      return sum && sum.getProduct() &&
+             axes.of(sum.getResult()).anyCommon(summed) &&
+             llvm::any_of(sliceOf(sum.getOperand()), isReference);
+    });
+  }
+
   /// Whether it is read again for many indices of the other factor's, and is
   /// costly for each of its own and of those that the product sums.
   bool isWorthMemory(Value factor, Value other, const attn::Axes &summed) {

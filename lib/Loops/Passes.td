@@ -136,9 +136,11 @@ def AttnMaterializeFactors : Pass<"attn-materialize-factors"> {
     `attn.materialize`, as a schedule would: a grid of its own computes it once,
     where each program would compute what it sees again for each tile of rows.
     So are queries, which each program computes once, in registers that the
-    loop needs. Not marked are factors that are read again for a few indices
-    only, have a reduction in them, or are made of no tensor with their axes (a
-    row of a table for each pair).
+    loop needs, and an attention's output that a product sums over, as where it
+    is projected: that goes to memory in any case, and unmarked may take all
+    scores with it. Not marked are factors that are read again for a few indices
+    only, are costly and have a reduction in them, or are made of no tensor with
+    their axes (a row of a table for each pair).
 
     Before:
 

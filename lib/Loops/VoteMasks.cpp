@@ -16,7 +16,7 @@
 // value, it is one of columns (AlikeRows), for the block's columns one of rows
 // (AlikeColumns). Expects: tile loops in which masks are behind a branch.
 // Leaves: the same values. Does not handle: conditions that can only be asked
-// pair by pair; they stay one select.
+// pair by pair, masks of more than two axes; they stay one select.
 //
 //===----------------------------------------------------------------------===//
 
@@ -267,8 +267,11 @@ struct TileVoteMasks : impl::TileVoteMasksBase<TileVoteMasks> {
     unsigned cuts = 0;  // bounds that differ between rows; twice what divides
     unsigned total = 0; // parts of all masks
     for (arith::SelectOp select : block.getOps<arith::SelectOp>()) {
+      // A mask of three axes comes to its lanes through shared memory, where
+      // warps meet at barriers.
       if (!isa<FloatType>(tile::getElementType(select.getType())) ||
-          !tile::isTile(select.getCondition().getType()))
+          !tile::isTile(select.getCondition().getType()) ||
+          tile::getAxes(select.getType()).size() > 2)
         continue;
       Mask mask{select, {}, false};
       for (bool hidesTrue : {false, true}) {

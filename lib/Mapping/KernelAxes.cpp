@@ -54,7 +54,8 @@ StringAttr KernelAxes::findRows() const {
         return axis;
     return tile::getAxes(first.getType()).front();
   }
-  // A list's kernel may have keys first or alone, and those of f32 may be 8.
+  // A list's kernel may have keys first or alone, and those of f32 may be 8:
+  // where columns are too, none are rows, and one warp has all.
   StringAttr rows;
   int64_t rank = 0;
   for (RankedTensorType type : types) {
@@ -64,7 +65,7 @@ StringAttr KernelAxes::findRows() const {
     });
     if (type.getRank() > rank && (type.getRank() > 1 || fits != own.end())) {
       rank = type.getRank();
-      rows = fits == own.end() ? own.front() : *fits;
+      rows = fits == own.end() ? StringAttr() : *fits;
     }
   }
   return rows;

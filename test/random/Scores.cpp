@@ -167,6 +167,13 @@ ExprRef Generator::rawScore() {
   ExprRef s = productScore(axisD, scores.empty() || chance(0.3) ? "" : "2");
   if (chance(0.1))
     s = f(chance(0.7) ? "($ + $)" : "($ - $)", {s, productScore(axisR, "r")});
+  if (chance(0.06)) // over two axes, in groups of features
+    s = f(chance(0.5) ? "sum[r, d]($ * $)" : "sum[r](sum[d]($ * $))",
+          {read(Type::Float, "groups", "T", outer | axisM | axisD | axisR),
+           read(Type::Float, "groups", "T",
+                (chance(0.7) ? outer : outer & axisB) | axisN | axisD |
+                    (chance(0.8) ? axisR : 0))},
+          0, axisD | axisR);
   if (chance(0.05)) // three operands: a gate on each of d
     s = f("sum[d](($ * $) * $)",
           {read(Type::Float, "Q", "T", outer | axisM | axisD),

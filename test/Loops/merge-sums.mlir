@@ -1,0 +1,43 @@
+// RUN: attentile-opt %s -attn-merge-sums | FileCheck %s
+
+// A projection of all heads: one sum.
+// CHECK-LABEL: attn.kernel @projection
+// CHECK: %[[P:.*]] = arith.mulf
+// CHECK-NEXT: %[[S:.*]] = attn.reduce sum %[[P]] over(%h, %e) product bf16 : f32
+// CHECK-NEXT: attn.write %[[S]]
+attn.kernel @projection sizes(%M, %H) indices(%m < M, %h < H, %e < 64, %f < 256)
+    ins(%A: bf16[H, M, 64], %W: bf16[H, 64, 256]) outs(%O: f32[M, 256]) {
+  %a = attn.read %A[%h, %m, %e] : tensor<?x?x64xbf16>
+  %x = arith.extf %a : bf16 to f32
+  %w = attn.read %W[%h, %e, %f] : tensor<?x64x256xbf16>
+  %y = arith.extf %w : bf16 to f32
+  %p = arith.mulf %x, %y : f32
+  %inner = attn.reduce sum %p over(%e) product bf16 : f32
+  %s = attn.reduce sum %inner over(%h) : f32
+  attn.write %s to %O[%m, %f] : f32, tensor<?x256xf32>
+}
+
+// Not where a factor lacks an axis, where the inner sum is no product or used elsewhere, nor a maximum of sums.
+// CHECK-LABEL: attn.kernel @others
+// CHECK: attn.reduce sum {{.*}} over(%d) product f32
+// CHECK-NEXT: attn.reduce {{.*}} over(%n)
+// CHECK: attn.reduce sum {{.*}} over(%d) : f32
+// CHECK-NEXT: attn.reduce {{.*}} over(%h)
+// CHECK: attn.reduce sum {{.*}} over(%d) product f32
+// CHECK-NEXT: attn.reduce {{.*}} over(%h)
+attn.kernel @others sizes(%M, %N, %H) indices(%m < M, %n < N, %h < H, %d < 64)
+    ins(%Q: f32[H, M, 64], %K: f32[H, N, 64]) outs(%A: f32[H, M], %B: f32[M], %C: f32[M, N]) {
+  %q = attn.read %Q[%h, %m, %d] : tensor<?x?x64xf32>
+  %k = attn.read %K[%h, %n, %d] : tensor<?x?x64xf32>
+  %p = arith.mulf %q, %k : f32
+  %s = attn.reduce sum %p over(%d) product f32 : f32
+  %rows = attn.reduce sum %s over(%n) : f32
+  attn.write %rows to %A[%h, %m] : f32, tensor<?x?xf32>
+  %square = arith.mulf %q, %q : f32
+  %norm = attn.reduce sum %square over(%d) : f32
+  %norms = attn.reduce sum %norm over(%h) : f32
+  attn.write %norms to %B[%m] : f32, tensor<?xf32>
+  %t = attn.reduce sum %p over(%d) product f32 : f32
+  %most = attn.reduce max %t over(%h) : f32
+  attn.write %most to %C[%m, %n] : f32, tensor<?x?xf32>
+}

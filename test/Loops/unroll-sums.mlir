@@ -1,0 +1,77 @@
+// RUN: attentile-opt %s -attn-unroll-sums | FileCheck %s
+
+// A score over groups of features, which lie together along d: a product for each group.
+// CHECK-LABEL: attn.kernel @groups
+// CHECK-DAG: %[[C0:.*]] = arith.constant 0 : index
+// CHECK-DAG: attn.read %Q[%m, %[[C0]], %d]
+// CHECK: %[[S0:.*]] = attn.reduce sum %{{.*}} over(%d) product f32
+// CHECK-DAG: %[[C1:.*]] = arith.constant 1 : index
+// CHECK-DAG: attn.read %K[%n, %[[C1]], %d]
+// CHECK: %[[S1:.*]] = attn.reduce sum %{{.*}} over(%d) product f32
+// CHECK: %[[S:.*]] = arith.addf %[[S0]], %[[S1]]
+// CHECK: math.exp %[[S]]
+attn.kernel @groups sizes(%M, %N) indices(%m < M, %n < N, %g < 2, %d < 32, %e < 64)
+    ins(%Q: f32[M, 2, 32], %K: f32[N, 2, 32], %V: f32[N, 64]) outs(%O: f32[M, 64]) {
+  %q = attn.read %Q[%m, %g, %d] : tensor<?x2x32xf32>
+  %k = attn.read %K[%n, %g, %d] : tensor<?x2x32xf32>
+  %p = arith.mulf %q, %k : f32
+  %s = attn.reduce sum %p over(%d, %g) product f32 : f32
+  %w = math.exp %s : f32
+  %v = attn.read %V[%n, %e] : tensor<?x64xf32>
+  %x = arith.mulf %w, %v : f32
+  %o = attn.reduce sum %x over(%n) product f32 : f32
+  attn.write %o to %O[%m, %e] : f32, tensor<?x64xf32>
+}
+
+// Many groups, and keys that go through memory: a sum of sums.
+// CHECK-LABEL: attn.kernel @many
+// CHECK: %[[S:.*]] = attn.reduce sum %{{.*}} over(%d) product f32
+// CHECK-NEXT: attn.reduce sum %[[S]] over(%g) : f32
+// CHECK: attn.materialize
+// CHECK: %[[T:.*]] = attn.reduce sum %{{.*}} over(%d) product f32
+// CHECK-NEXT: attn.reduce sum %[[T]] over(%r) : f32
+attn.kernel @many sizes(%M, %N) indices(%m < M, %n < N, %g < 32, %r < 2, %d < 32, %e < 64)
+    ins(%Q: f32[M, 32, 32], %K: f32[N, 32, 32], %V: f32[N, 64]) outs(%O: f32[M, 64]) {
+  %q = attn.read %Q[%m, %g, %d] : tensor<?x32x32xf32>
+  %k = attn.read %K[%n, %g, %d] : tensor<?x32x32xf32>
+  %p = arith.mulf %q, %k : f32
+  %s = attn.reduce sum %p over(%g, %d) product f32 : f32
+  %qr = attn.read %Q[%m, %r, %d] : tensor<?x32x32xf32>
+  %kr = attn.read %K[%n, %r, %d] : tensor<?x32x32xf32>
+  %kept = attn.materialize %kr, "k" : f32
+  %pr = arith.mulf %qr, %kept : f32
+  %t = attn.reduce sum %pr over(%r, %d) product f32 : f32
+  %both = arith.addf %s, %t : f32
+  %w = math.exp %both : f32
+  %v = attn.read %V[%n, %e] : tensor<?x64xf32>
+  %x = arith.mulf %w, %v : f32
+  %o = attn.reduce sum %x over(%n) product f32 : f32
+  attn.write %o to %O[%m, %e] : f32, tensor<?x64xf32>
+}
+
+// No score: nothing is reduced of a projection. Nor is what has reductions in it, as weights have, nor of unknown sizes.
+// CHECK-LABEL: attn.kernel @others
+// CHECK: attn.reduce sum %{{.*}} over(%g, %d) product f32
+// CHECK: attn.reduce max
+// CHECK: attn.reduce sum %{{.*}} over(%g, %d) product f32
+// CHECK: attn.reduce sum %{{.*}} over(%h, %d) product f32
+attn.kernel @others sizes(%M, %N, %H) indices(%m < M, %n < N, %g < 2, %h < H, %d < 32, %e < 64)
+    ins(%Q: f32[M, 2, 32], %K: f32[N, 2, 32], %X: f32[M, H, 32], %Y: f32[N, H, 32]) outs(%A: f32[M, N], %B: f32[M], %C: f32[M]) {
+  %q = attn.read %Q[%m, %g, %d] : tensor<?x2x32xf32>
+  %k = attn.read %K[%n, %g, %d] : tensor<?x2x32xf32>
+  %p = arith.mulf %q, %k : f32
+  %s = attn.reduce sum %p over(%g, %d) product f32 : f32
+  attn.write %s to %A[%m, %n] : f32, tensor<?x?xf32>
+  %top = attn.reduce max %k over(%g) : f32
+  %z = arith.mulf %k, %top : f32
+  %r = arith.mulf %q, %z : f32
+  %t = attn.reduce sum %r over(%g, %d) product f32 : f32
+  %u = attn.reduce max %t over(%n) : f32
+  attn.write %u to %B[%m] : f32, tensor<?xf32>
+  %xr = attn.read %X[%m, %h, %d] : tensor<?x?x32xf32>
+  %yr = attn.read %Y[%n, %h, %d] : tensor<?x?x32xf32>
+  %xy = arith.mulf %xr, %yr : f32
+  %v = attn.reduce sum %xy over(%h, %d) product f32 : f32
+  %w = attn.reduce max %v over(%n) : f32
+  attn.write %w to %C[%m] : f32, tensor<?xf32>
+}
