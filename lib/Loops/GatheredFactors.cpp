@@ -36,9 +36,18 @@ static bool isProduct(const attn::Axes &lhs, const attn::Axes &rhs,
 GatheredFactors::GatheredFactors(attn::KernelOp kernel)
     : kernel(kernel), axes(kernel) {
   kernel.walk([&](attn::ReduceOp sum) {
-    if (Operation *factors = sum.getProduct() ? getFactors(sum) : nullptr)
-      for (Value factor : factors->getOperands())
-        summedFactors.push_back({axes.setOf(sum.getAxes()), axes.of(factor)});
+    Operation *product = getFactors(sum);
+    if (!product)
+      return;
+    SmallVector<Value> terms(product->getOperands());
+    while (!terms.empty()) {
+      Value term = terms.pop_back_val();
+      Operation *op = term.getDefiningOp();
+      if (isa_and_nonnull<arith::AddFOp, arith::SubFOp>(op))
+        llvm::append_range(terms, op->getOperands());
+      else
+        summedTerms.push_back({axes.setOf(sum.getAxes()), axes.of(term)});
+    }
   });
 }
 
@@ -79,10 +88,10 @@ bool GatheredFactors::hasGatheredTerm(Value factor, Value other,
 /// Whether a sum over one of the axes has a factor with that and without
 /// another: values of keys that rows share.
 bool GatheredFactors::arePairsOfAll(const attn::Axes &pairs) const {
-  return llvm::any_of(summedFactors, [&](const SummedFactor &factor) {
-    attn::Axes keys = factor.summed;
+  return llvm::any_of(summedTerms, [&](const SummedTerm &term) {
+    attn::Axes keys = term.summed;
     keys &= pairs;
-    return keys.anyCommon(factor.own) && pairs.test(factor.own);
+    return keys.anyCommon(term.own) && pairs.test(term.own);
   });
 }
 

@@ -59,10 +59,10 @@ private:
 
   attn::KernelOp kernel;
   attn::AxesAnalysis axes;
-  struct SummedFactor {
+  struct SummedTerm {
     attn::Axes summed, own;
   };
-  llvm::SmallVector<SummedFactor> summedFactors; // of all products
+  llvm::SmallVector<SummedTerm> summedTerms; // of the factors of all sums
 };
 
 } // namespace attentile

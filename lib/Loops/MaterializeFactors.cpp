@@ -95,6 +95,14 @@ private:
     SetVector<Operation *> made = sliceOf(factor);
     if (llvm::none_of(made, isReference))
       return false;
+    // What its scores sum over stands whole then, and must be known.
+    for (BlockArgument axis : axes.indicesOf(summed))
+      if (!getConstantExtent(kernel, axis) &&
+          llvm::any_of(made, [&](Operation *op) {
+            auto sum = dyn_cast<attn::ReduceOp>(op);
+            return sum && llvm::is_contained(sum.getAxes(), axis);
+          }))
+        return false;
     return llvm::any_of(made, [&](Operation *op) {
       auto sum = dyn_cast<attn::ReduceOp>(op);
       return sum && sum.getProduct() &&
