@@ -208,6 +208,8 @@ def AttnFormGrids : Pass<"attn-form-grids"> {
     all columns is one of three axes. With `tile-terms`, for a GPU, whose tiles are in registers, columns come in tiles; scores are computed
     again for each.
 
+    What is written to a workspace before (`attn-gather-products`) is a statement like others, and runs before what reads it.
+
     A loop over tiles that the kernel writes (`attn.for`) counts as a reduction
     over its axis. The axes that its bounds depend on are steps: a program has
     one loop.
