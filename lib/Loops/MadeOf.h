@@ -17,6 +17,9 @@ namespace attentile {
 bool isMadeOf(mlir::Value value,
               llvm::function_ref<bool(mlir::Operation *)> isOfKind);
 
+/// Whether a reduction is made of the value, not through memory.
+bool isReduced(mlir::Value value);
+
 } // namespace attentile
 
 #endif

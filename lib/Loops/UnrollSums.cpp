@@ -64,6 +64,8 @@ public:
         isMadeOfReductions(factors))
       return std::nullopt;
     const attn::Axes last = findContiguous(factors);
+    attn::Axes both = axes.of(factors.getLhs());
+    both &= axes.of(factors.getRhs());
     auto rank = [&](BlockArgument axis) {
       return std::pair(last.test(axes.numberOf(axis)),
                        *getConstantExtent(kernel, axis));
@@ -75,13 +77,19 @@ public:
       std::optional<int64_t> extent = getConstantExtent(kernel, index);
       if (!extent || *extent == 0 || (terms *= *extent) > kMostTerms)
         return std::nullopt;
-      if (!result.kept || rank(index) > rank(result.kept))
+      if (both.test(axes.numberOf(index)) &&
+          (!result.kept || rank(index) > rank(result.kept)))
         result.kept = index;
     }
+    if (!result.kept)
+      return std::nullopt;
     for (Value axis : sum.getAxes())
       if (axis != result.kept)
         result.others.push_back(cast<BlockArgument>(axis));
     result.indices = terms / *getConstantExtent(kernel, result.kept);
+    // What one factor has alone is better summed by itself than in all scores.
+    if (result.indices > kMostProducts && axes.setOf(sum.getAxes()).test(both))
+      return std::nullopt;
     return result;
   }
 
@@ -108,20 +116,6 @@ public:
   }
 
 private:
-  /// Whether a reduction is made of the value, not through memory.
-  static bool isReduced(Value value) {
-    SetVector<Operation *> users;
-    users.insert_range(value.getUsers());
-    for (size_t i = 0; i < users.size(); ++i) {
-      if (isa<attn::ReduceOp>(users[i]))
-        return true;
-      if (!isa<attn::MaterializeOp>(users[i]))
-        for (Value result : users[i]->getResults())
-          users.insert_range(result.getUsers());
-    }
-    return false;
-  }
-
   static bool isMadeOfReductions(Operation *op) {
     return isMadeOf(op->getResult(0), [](Operation *below) {
       return isa<attn::ReduceOp, attn::ForOp>(below);

@@ -41,3 +41,27 @@ attn.kernel @others sizes(%M, %N, %H) indices(%m < M, %n < N, %h < H, %d < 64)
   %most = attn.reduce max %t over(%h) : f32
   attn.write %most to %C[%m, %n] : f32, tensor<?x?xf32>
 }
+
+// In a score axes stand whole: only of known sizes.
+// CHECK-LABEL: attn.kernel @scores
+// CHECK: attn.reduce sum {{.*}} over(%d) product f32
+// CHECK-NEXT: attn.reduce sum {{.*}} over(%h) : f32
+// CHECK: attn.reduce sum {{.*}} over(%g, %d) product f32
+// CHECK-NEXT: attn.reduce max
+attn.kernel @scores sizes(%M, %N, %H) indices(%m < M, %n < N, %h < H, %g < 4, %d < 64)
+    ins(%Q: f32[H, M, 64], %K: f32[H, N, 64]) outs(%A: f32[M], %B: f32[M]) {
+  %q = attn.read %Q[%h, %m, %d] : tensor<?x?x64xf32>
+  %k = attn.read %K[%h, %n, %d] : tensor<?x?x64xf32>
+  %p = arith.mulf %q, %k : f32
+  %s = attn.reduce sum %p over(%d) product f32 : f32
+  %t = attn.reduce sum %s over(%h) : f32
+  %u = attn.reduce max %t over(%n) : f32
+  attn.write %u to %A[%m] : f32, tensor<?xf32>
+  %qg = attn.read %Q[%g, %m, %d] : tensor<?x?x64xf32>
+  %kg = attn.read %K[%g, %n, %d] : tensor<?x?x64xf32>
+  %pg = arith.mulf %qg, %kg : f32
+  %sg = attn.reduce sum %pg over(%d) product f32 : f32
+  %tg = attn.reduce sum %sg over(%g) : f32
+  %ug = attn.reduce max %tg over(%n) : f32
+  attn.write %ug to %B[%m] : f32, tensor<?xf32>
+}

@@ -75,3 +75,21 @@ attn.kernel @others sizes(%M, %N, %H) indices(%m < M, %n < N, %g < 2, %h < H, %d
   %w = attn.reduce max %v over(%n) : f32
   attn.write %w to %C[%m] : f32, tensor<?xf32>
 }
+
+// Products are over an axis of both factors; what one alone has in many indices stays.
+// CHECK-LABEL: attn.kernel @alone
+// CHECK-COUNT-2: attn.reduce sum %{{.*}} over(%d) product f32
+// CHECK: attn.reduce sum %{{.*}} over(%d, %r) product f32
+attn.kernel @alone sizes(%M, %N) indices(%m < M, %n < N, %g < 2, %r < 32, %d < 8)
+    ins(%Q: f32[M, 8, 2], %R: f32[M, 8, 32], %K: f32[N, 8]) outs(%A: f32[M]) {
+  %q = attn.read %Q[%m, %d, %g] : tensor<?x8x2xf32>
+  %k = attn.read %K[%n, %d] : tensor<?x8xf32>
+  %p = arith.mulf %q, %k : f32
+  %s = attn.reduce sum %p over(%d, %g) product f32 : f32
+  %x = attn.read %R[%m, %d, %r] : tensor<?x8x32xf32>
+  %y = arith.mulf %x, %k : f32
+  %t = attn.reduce sum %y over(%d, %r) product f32 : f32
+  %both = arith.addf %s, %t : f32
+  %u = attn.reduce max %both over(%n) : f32
+  attn.write %u to %A[%m] : f32, tensor<?xf32>
+}

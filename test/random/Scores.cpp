@@ -171,8 +171,7 @@ ExprRef Generator::rawScore() {
     s = f(chance(0.5) ? "sum[r, d]($ * $)" : "sum[r](sum[d]($ * $))",
           {read(Type::Float, "groups", "T", outer | axisM | axisD | axisR),
            read(Type::Float, "groups", "T",
-                (chance(0.7) ? outer : outer & axisB) | axisN | axisD |
-                    (chance(0.8) ? axisR : 0))},
+                (chance(0.7) ? outer : outer & axisB) | axisN | axisD | axisR)},
           0, axisD | axisR);
   if (chance(0.05)) // three operands: a gate on each of d
     s = f("sum[d](($ * $) * $)",
