@@ -163,10 +163,9 @@ private:
       return false;
     const attn::Axes summed = axes.setOf(sum.getAxes());
     return summed.anyCommon(wholeOfKernel) &&
-           llvm::none_of(sum.getOperand().getDefiningOp()->getOperands(),
-                         [&](Value factor) {
-                           return summed.test(axes.of(factor));
-                         });
+           llvm::none_of(
+               sum.getOperand().getDefiningOp()->getOperands(),
+               [&](Value factor) { return summed.test(axes.of(factor)); });
   }
 
   bool hasLoopInBothFactors(attn::ReduceOp product) {
