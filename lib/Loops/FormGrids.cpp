@@ -28,7 +28,6 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/CSE.h"
 #include "llvm/ADT/BitVector.h"
-#include "llvm/ADT/StringSet.h"
 
 namespace attentile {
 #define GEN_PASS_DEF_ATTNFORMGRIDS
@@ -131,8 +130,6 @@ public:
     whole = *found;
     original = llvm::to_vector(llvm::map_range(
         kernel.getHeadBlock(), [](Operation &op) { return &op; }));
-    for (auto made : kernel.getHeadBlock().getOps<attn::WorkspaceOp>())
-      workspaceNames.insert(made.getName());
     for (Operation *op : original)
       if (auto write = dyn_cast<attn::WriteOp>(op)) {
         if (failed(place({write.getLoc(), write.getValue(), write.getTensor(),
@@ -257,26 +254,12 @@ private:
   }
 
   Value makeWorkspace(Value value, StringRef wish) {
-    std::string name = wish.str();
-    for (unsigned i = 1; !workspaceNames.insert(name).second; ++i)
-      name = wish.str() + "_" + std::to_string(i);
-    SmallVector<AffineExpr> extents;
-    SmallVector<int64_t> dims;
-    for (Value axis : dimensionsOf.lookup(value)) {
-      auto index = cast<BlockArgument>(axis);
-      extents.push_back(kernel.getExtent(index).getResult(0));
-      dims.push_back(
-          getConstantExtent(kernel, index).value_or(ShapedType::kDynamic));
-    }
     auto builder = OpBuilder::atBlockEnd(&kernel.getHeadBlock());
     Type element = getFactorType(value);
     if (element.isIndex())
       element = builder.getI64Type();
-    auto shape = AffineMap::get(0, kernel.getSizeNames().size(), extents,
-                                kernel.getContext());
-    return attn::WorkspaceOp::create(builder, value.getLoc(),
-                                     RankedTensorType::get(dims, element), name,
-                                     shape);
+    return createWorkspace(builder, value.getLoc(), kernel,
+                           dimensionsOf.lookup(value), element, wish);
   }
 
   /// The number of the first grid from `earliest` on with the statement's axes,
@@ -383,7 +366,6 @@ private:
   llvm::DenseMap<Value, Value> workspaceOfCut;
   llvm::DenseMap<Value, unsigned> gridOfCut;
   llvm::DenseMap<Value, unsigned> gridOfTensor; // that a statement writes
-  llvm::StringSet<> workspaceNames;
 };
 
 struct AttnFormGrids : impl::AttnFormGridsBase<AttnFormGrids> {

@@ -21,6 +21,7 @@
 
 #include "GatheredFactors.h"
 #include "MaskedLoops.h"
+#include "WholeAxes.h"
 #include "attentile/Loops/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
@@ -92,7 +93,6 @@ void distribute(attn::ReduceOp sum, unsigned side) {
 
 /// The factor with an index variable where a table is read for pairs.
 Value withAllRows(OpBuilder &builder, const GatheredFactor &gathered) {
-  attn::ReadOp made;
   IRMapping copies;
   for (Operation *op : gathered.slice) {
     SmallVector<Value> operands =
@@ -136,27 +136,12 @@ void gatherProducts(attn::KernelOp kernel, attn::ReduceOp sum,
       indices.push_back(axis);
   size_t shared = indices.size();
   llvm::append_range(indices, rows);
-  SmallVector<AffineExpr> extents;
-  SmallVector<int64_t> dims;
-  for (Value index : indices) {
-    extents.push_back(
-        kernel.getExtent(cast<BlockArgument>(index)).getResult(0));
-    auto constant = dyn_cast<AffineConstantExpr>(extents.back());
-    dims.push_back(constant ? constant.getValue() : ShapedType::kDynamic);
-  }
-  auto type = RankedTensorType::get(dims, all.getType());
-  std::string name = "products";
-  auto made = kernel.getHeadBlock().getOps<attn::WorkspaceOp>();
-  if (auto number = std::distance(made.begin(), made.end()))
-    name += "_" + std::to_string(number);
   Value tensor =
-      attn::WorkspaceOp::create(builder, loc, type, name,
-                                AffineMap::get(0, kernel.getSizeNames().size(),
-                                               extents, kernel.getContext()));
+      createWorkspace(builder, loc, kernel, indices, all.getType(), "products");
   attn::WriteOp::create(builder, loc, all, tensor, indices);
   llvm::copy(pairs, indices.begin() + shared);
   sum.replaceAllUsesWith(
-      attn::ReadOp::create(builder, loc, type.getElementType(), tensor, indices)
+      attn::ReadOp::create(builder, loc, all.getType(), tensor, indices)
           .getResult());
   sum.erase();
   remark::passed(

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GatheredFactors.h"
-#include "mlir/Analysis/SliceAnalysis.h"
+#include "MadeOf.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -97,12 +97,8 @@ bool GatheredFactors::arePairsOfAll(const attn::Axes &pairs) const {
 
 std::optional<GatheredFactor> GatheredFactors::gather(Value factor, Value other,
                                                       attn::ReduceOp sum) {
-  BackwardSliceOptions options;
-  options.inclusive = true;
-  options.omitBlockArguments = true;
-  SetVector<Operation *> all;
-  if (!factor.getDefiningOp() ||
-      failed(getBackwardSlice(factor, &all, options)))
+  SetVector<Operation *> all = sliceOf(factor);
+  if (all.empty())
     return std::nullopt;
   const attn::Axes ofFactor = axes.of(factor), ofOther = axes.of(other);
   const attn::Axes summed = axes.setOf(sum.getAxes());

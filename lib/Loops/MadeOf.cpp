@@ -13,14 +13,21 @@ using namespace mlir;
 
 namespace attentile {
 
-bool isMadeOf(Value value, llvm::function_ref<bool(Operation *)> isOfKind) {
+SetVector<Operation *> sliceOf(Value value,
+                               std::function<bool(Operation *)> filter) {
   BackwardSliceOptions options;
   options.omitBlockArguments = true;
   options.inclusive = true;
+  options.filter = std::move(filter);
   SetVector<Operation *> slice;
   Operation *op = value.getDefiningOp();
-  return op && succeeded(getBackwardSlice(op, &slice, options)) &&
-         llvm::any_of(slice, isOfKind);
+  if (op && failed(getBackwardSlice(op, &slice, options)))
+    slice.clear();
+  return slice;
+}
+
+bool isMadeOf(Value value, llvm::function_ref<bool(Operation *)> isOfKind) {
+  return llvm::any_of(sliceOf(value), isOfKind);
 }
 
 bool isReduced(Value value) {

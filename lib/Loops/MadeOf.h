@@ -8,8 +8,15 @@
 #define ATTENTILE_LIB_LOOPS_MADEOF_H
 
 #include "mlir/IR/Operation.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace attentile {
+
+/// The operations that a value is computed by, its own last, operands before
+/// their users; with `filter`, only through those that it holds for. None of
+/// what a block is given.
+llvm::SetVector<mlir::Operation *>
+sliceOf(mlir::Value value, std::function<bool(mlir::Operation *)> filter = {});
 
 /// Whether an operation that a value is computed by, in any number of steps, is
 /// of a kind. What a block is given is no step: a loop's index, what it

@@ -24,10 +24,10 @@
 //
 
 #include "Attn/Attn.h"
+#include "MadeOf.h"
 #include "WholeAxes.h"
 #include "attentile/AxesAnalysis.h"
 #include "attentile/Loops/Passes.h"
-#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Remarks.h"
@@ -76,23 +76,12 @@ private:
   /// Whether it is made of a sum of products with a softmax in it, which has
   /// axes that are summed, and none of that goes through memory.
   bool isAttentionOutput(Value factor, const attn::Axes &summed) {
-    BackwardSliceOptions options;
-    options.inclusive = true;
-    options.omitBlockArguments = true;
-    options.filter = [](Operation *op) {
-      return !isa<attn::MaterializeOp>(op);
-    };
-    auto sliceOf = [&](Value value) {
-      SetVector<Operation *> slice;
-      if (Operation *op = value.getDefiningOp())
-        (void)getBackwardSlice(op, &slice, options);
-      return slice;
-    };
+    auto isHere = [](Operation *op) { return !isa<attn::MaterializeOp>(op); };
     auto isReference = [](Operation *op) {
       auto reduction = dyn_cast<attn::ReduceOp>(op);
       return reduction && reduction.getKind() == attn::ReduceKind::Ref;
     };
-    SetVector<Operation *> made = sliceOf(factor);
+    SetVector<Operation *> made = sliceOf(factor, isHere);
     if (llvm::none_of(made, isReference))
       return false;
     // What its scores sum over stands whole then, and must be known.
@@ -107,7 +96,7 @@ private:
       auto sum = dyn_cast<attn::ReduceOp>(op);
       return sum && sum.getProduct() &&
              axes.of(sum.getResult()).anyCommon(summed) &&
-             llvm::any_of(sliceOf(sum.getOperand()), isReference);
+             llvm::any_of(sliceOf(sum.getOperand(), isHere), isReference);
     });
   }
 

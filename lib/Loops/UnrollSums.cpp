@@ -25,7 +25,6 @@
 #include "WholeAxes.h"
 #include "attentile/AxesAnalysis.h"
 #include "attentile/Loops/Passes.h"
-#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
@@ -97,15 +96,9 @@ public:
   /// through memory.
   std::optional<SmallVector<Operation *>>
   findSlice(Value terms, ArrayRef<BlockArgument> of) {
-    BackwardSliceOptions options;
-    options.inclusive = true;
-    options.omitBlockArguments = true;
-    SetVector<Operation *> all;
-    if (failed(getBackwardSlice(terms, &all, options)))
-      return std::nullopt;
     attn::Axes own = axes.setOf(llvm::to_vector_of<Value>(of));
     SmallVector<Operation *> result;
-    for (Operation *op : all) {
+    for (Operation *op : sliceOf(terms)) {
       if (!axes.ofAny(op->getResults()).anyCommon(own))
         continue;
       if (isa<attn::MaterializeOp>(op) || op->getNumRegions())

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "WholeAxes.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
@@ -18,6 +20,29 @@ std::optional<int64_t> getConstantExtent(attn::KernelOp kernel,
   if (!constant)
     return std::nullopt;
   return constant.getValue();
+}
+
+attn::WorkspaceOp createWorkspace(OpBuilder &builder, Location loc,
+                                  attn::KernelOp kernel, ValueRange axes,
+                                  Type element, StringRef name) {
+  llvm::StringSet<> taken;
+  for (auto made : kernel.getHeadBlock().getOps<attn::WorkspaceOp>())
+    taken.insert(made.getName());
+  std::string own = name.str();
+  for (unsigned i = 1; taken.contains(own); ++i)
+    own = name.str() + "_" + std::to_string(i);
+  SmallVector<AffineExpr> extents;
+  SmallVector<int64_t> dims;
+  for (Value axis : axes) {
+    auto index = cast<BlockArgument>(axis);
+    extents.push_back(kernel.getExtent(index).getResult(0));
+    dims.push_back(
+        getConstantExtent(kernel, index).value_or(ShapedType::kDynamic));
+  }
+  auto shape = AffineMap::get(0, kernel.getSizeNames().size(), extents,
+                              kernel.getContext());
+  return attn::WorkspaceOp::create(
+      builder, loc, RankedTensorType::get(dims, element), own, shape);
 }
 
 bool isMaterialized(Operation *op, attn::AxesAnalysis &axes) {

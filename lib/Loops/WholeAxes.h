@@ -19,6 +19,12 @@ constexpr int64_t maxWholeExtent = 512;
 std::optional<int64_t> getConstantExtent(attn::KernelOp kernel,
                                          mlir::BlockArgument index);
 
+/// A workspace with a dimension for each of the index variables; others of its
+/// name are told apart by numbers.
+attn::WorkspaceOp createWorkspace(mlir::OpBuilder &builder, mlir::Location loc,
+                                  attn::KernelOp kernel, mlir::ValueRange axes,
+                                  mlir::Type element, llvm::StringRef name);
+
 /// Whether a value goes through memory, as the schedule marks it: its grid
 /// computes the mark's operand, all others read it. A value without axes is a
 /// constant, cheaper than any memory.
