@@ -31,6 +31,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace attentile {
@@ -51,23 +52,41 @@ bool isCostly(Operation *op) {
       op);
 }
 
+/// Why a factor is written to memory.
+enum class Reason { Costly, AttentionOutput };
+
+void remarkOn(Value factor, Reason reason) {
+  const bool isOutput = reason == Reason::AttentionOutput;
+  remark::passed(
+      factor.getLoc(),
+      remark::RemarkOpts::name(isOutput ? "AttentionOutput" : "CostlyFactor")
+          .category(DEBUG_TYPE))
+      << remark::add(isOutput ? "an attention's output goes through workspace "
+                                "to the product that sums over it"
+                              : "a factor that is costly for each element is "
+                                "computed once, in workspace");
+}
+
 class FactorSearch {
 public:
   explicit FactorSearch(attn::KernelOp kernel) : kernel(kernel), axes(kernel) {}
 
-  /// The factors to mark, in order.
-  llvm::SetVector<Value> run() {
-    llvm::SetVector<Value> result;
+  /// The factors to mark, in order, each with why.
+  llvm::MapVector<Value, Reason> run() {
+    llvm::MapVector<Value, Reason> result;
     for (auto sum : kernel.getHeadBlock().getOps<attn::ReduceOp>()) {
       auto multiply = sum.getOperand().getDefiningOp<arith::MulFOp>();
       if (!sum.getProduct() || !multiply)
         continue;
       const attn::Axes summed = axes.setOf(sum.getAxes());
-      for (unsigned i : {0, 1})
-        if (isAttentionOutput(multiply.getOperand(i), summed) ||
-            isWorthMemory(multiply.getOperand(i), multiply.getOperand(1 - i),
-                          summed))
-          result.insert(multiply.getOperand(i));
+      for (unsigned i : {0, 1}) {
+        Value factor = multiply.getOperand(i),
+              other = multiply.getOperand(1 - i);
+        if (isAttentionOutput(factor, summed))
+          result.insert({factor, Reason::AttentionOutput});
+        else if (isWorthMemory(factor, other, summed))
+          result.insert({factor, Reason::Costly});
+      }
     }
     return result;
   }
@@ -144,17 +163,13 @@ struct AttnMaterializeFactors
     : impl::AttnMaterializeFactorsBase<AttnMaterializeFactors> {
   void runOnOperation() override {
     getOperation()->walk([](attn::KernelOp kernel) {
-      for (Value factor : FactorSearch(kernel).run()) {
+      for (auto [factor, reason] : FactorSearch(kernel).run()) {
         OpBuilder builder(factor.getContext());
         builder.setInsertionPointAfterValue(factor);
         auto mark = attn::MaterializeOp::create(
             builder, factor.getLoc(), factor.getType(), factor, "factor");
         factor.replaceAllUsesExcept(mark, mark);
-        remark::passed(
-            factor.getLoc(),
-            remark::RemarkOpts::name("CostlyFactor").category(DEBUG_TYPE))
-            << remark::add("a factor that is costly for each element is "
-                           "computed once, in workspace");
+        remarkOn(factor, reason);
       }
     });
   }
