@@ -8,6 +8,8 @@
 #include "GatheredFactors.h"
 #include "MadeOf.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 using namespace mlir;
 
@@ -95,6 +97,49 @@ bool GatheredFactors::arePairsOfAll(const attn::Axes &pairs) const {
   });
 }
 
+/// Whether a factor is 0 where it reads a row outside its table, as what is
+/// gathered is: 1 - R[..] is not, nor is the sum of rows of two tables.
+static bool isZeroOutside(attn::KernelOp kernel,
+                          const GatheredFactor &gathered) {
+  const unsigned rows = gathered.rows.size();
+  // Of each value, the rows any of which makes it 0.
+  llvm::DenseMap<Value, llvm::SmallBitVector> zeroBy;
+  auto of = [&](Value value) {
+    auto known = zeroBy.find(value);
+    return known != zeroBy.end()
+               ? known->second
+               : llvm::SmallBitVector(rows,
+                                      matchPattern(value, m_AnyZeroFloat()));
+  };
+  for (Operation *op : gathered.slice) {
+    llvm::SmallBitVector own(rows);
+    if (auto read = dyn_cast<attn::ReadOp>(op)) {
+      for (auto [dim, index] : llvm::enumerate(read.getIndices())) {
+        auto row = gathered.rows.find(
+            {index, getExtent(kernel, read.getTensor(), dim)});
+        if (row != gathered.rows.end())
+          own.set(row - gathered.rows.begin());
+      }
+    } else if (isa<arith::MulFOp>(op)) {
+      own = of(op->getOperand(0)) |= of(op->getOperand(1));
+    } else if (isa<arith::AddFOp, arith::SubFOp>(op)) {
+      own = of(op->getOperand(0)) &= of(op->getOperand(1));
+    } else if (auto select = dyn_cast<arith::SelectOp>(op)) {
+      own = of(select.getTrueValue()) &= of(select.getFalseValue());
+    } else if (isa<arith::ExtFOp, arith::NegFOp, arith::DivFOp, arith::SIToFPOp,
+                   attn::MaterializeOp>(op)) {
+      own = of(op->getOperand(0));
+    } else if (auto sum = dyn_cast<attn::ReduceOp>(op);
+               sum && sum.getKind() == attn::ReduceKind::Sum) {
+      own = of(sum.getOperand());
+    } else {
+      own = of(op->getResult(0)); // a constant
+    }
+    zeroBy[op->getResult(0)] = own;
+  }
+  return of(gathered.factor).all();
+}
+
 std::optional<GatheredFactor> GatheredFactors::gather(Value factor, Value other,
                                                       attn::ReduceOp sum) {
   SetVector<Operation *> all = sliceOf(factor);
@@ -155,7 +200,7 @@ std::optional<GatheredFactor> GatheredFactors::gather(Value factor, Value other,
   beyond.reset(ofOther);
   if (result.rows.empty() || pairs.anyCommon(summed) ||
       left.anyCommon(beyond) || summed.test(left) || !ofOther.test(left) ||
-      !arePairsOfAll(pairs))
+      !arePairsOfAll(pairs) || !isZeroOutside(kernel, result))
     return std::nullopt;
   return result;
 }

@@ -9,7 +9,7 @@
 // written, one over all of their axes. Expects: attn.kernel, before
 // attn-form-grids. Leaves: the same formulas. Does not handle: sums within
 // loops over tiles; axes that one factor lacks; a sum that something else uses;
-// sums in a score over axes of unknown size.
+// axes of unknown size that scores sum over.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,8 +34,19 @@ bool isSum(attn::ReduceOp reduction) {
   return reduction && reduction.getKind() == attn::ReduceKind::Sum;
 }
 
+/// Whether a size may be asked for if sums over an axis are innermost: it is
+/// not known, and a score sums over it.
+bool mayBeAsked(attn::KernelOp kernel, BlockArgument axis) {
+  return !getConstantExtent(kernel, axis) &&
+         llvm::any_of(kernel.getHeadBlock().getOps<attn::ReduceOp>(),
+                      [&](attn::ReduceOp reduction) {
+                        return llvm::is_contained(reduction.getAxes(), axis) &&
+                               isReduced(reduction);
+                      });
+}
+
 /// The sum of products that a sum is of, if both may be one: each factor has
-/// each axis, and in a score, where they stand whole, all sizes are known.
+/// each axis, and no size is asked for that was not.
 attn::ReduceOp findInner(attn::KernelOp kernel, attn::ReduceOp outer,
                          attn::AxesAnalysis &axes) {
   auto inner = outer.getOperand().getDefiningOp<attn::ReduceOp>();
@@ -47,10 +58,10 @@ attn::ReduceOp findInner(attn::KernelOp kernel, attn::ReduceOp outer,
   if (!factors || summed.test(axes.of(factors.getLhs())) ||
       summed.test(axes.of(factors.getRhs())))
     return {};
-  bool isKnown = llvm::all_of(outer.getAxes(), [&](Value axis) {
-    return getConstantExtent(kernel, cast<BlockArgument>(axis)).has_value();
+  bool isAsked = llvm::any_of(outer.getAxes(), [&](Value axis) {
+    return mayBeAsked(kernel, cast<BlockArgument>(axis));
   });
-  return isKnown || !isReduced(outer) ? inner : attn::ReduceOp();
+  return isAsked ? attn::ReduceOp() : inner;
 }
 
 struct AttnMergeSums : impl::AttnMergeSumsBase<AttnMergeSums> {

@@ -64,6 +64,7 @@ private:
       bounds |= axes.of(op.getLower());
       bounds |= axes.of(op.getUpper());
       carried |= axes.ofAny(op.getResults());
+      isOverTiles = true;
     });
   }
 
@@ -124,8 +125,10 @@ private:
     if (!products.empty()) {
       // One tile of rows against a loop over keys; without such a loop a
       // product stands alone, and its two sides are tiled. So it does at each
-      // index of a loop over what both sides have: a mean over heads.
-      bool isOfEach = !loops.empty() && products.size() == scores.size() &&
+      // index of a loop over what both sides have: a mean over heads; not of
+      // a loop over tiles that is written so.
+      bool isOfEach = !loops.empty() && !isOverTiles &&
+                      products.size() == scores.size() &&
                       llvm::all_of(products, [&](attn::ReduceOp product) {
                         return hasLoopInBothFactors(product);
                       });
@@ -395,6 +398,7 @@ private:
   attn::AxesAnalysis &axes;
   const attn::Axes &wholeOfKernel, &tiled;
   const attn::Axes none;
+  bool isOverTiles = false; // it has a loop over tiles
   attn::Axes step, tile, loop, walk, whole;
   attn::Axes rest;            // axes of the left side without a role so far
   attn::Axes bounds, carried; // axes of loops over tiles: bounds, results

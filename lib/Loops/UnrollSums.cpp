@@ -41,8 +41,12 @@ using namespace mlir;
 namespace attentile {
 namespace {
 
-/// Products that a score is made of, and elements of all: what a tile holds.
-constexpr int64_t kMostProducts = 16, kMostTerms = 1024;
+/// Products that a score is made of, and elements of all: what a tile holds,
+/// and what registers do.
+constexpr int64_t kMostProducts = 16, kMostTerms = 1024, kMostInRegisters = 256;
+
+/// Elements of 16 bits that one copy reads.
+constexpr int64_t kPacket = 8;
 
 /// A sum of products over several short axes: that which stays, and the others.
 struct ShortAxes {
@@ -62,32 +66,37 @@ public:
     if (!factors || sum.getAxes().size() < 2 || !isReduced(sum) ||
         isMadeOfReductions(factors))
       return std::nullopt;
-    const attn::Axes last = findContiguous(factors);
-    attn::Axes both = axes.of(factors.getLhs());
-    both &= axes.of(factors.getRhs());
-    auto rank = [&](BlockArgument axis) {
-      return std::pair(last.test(axes.numberOf(axis)),
-                       *getConstantExtent(kernel, axis));
-    };
-    ShortAxes result;
     int64_t terms = 1;
-    for (Value axis : sum.getAxes()) {
-      auto index = cast<BlockArgument>(axis);
+    const attn::Axes summed = axes.setOf(sum.getAxes());
+    for (BlockArgument index : axes.indicesOf(summed)) {
       std::optional<int64_t> extent = getConstantExtent(kernel, index);
       if (!extent || *extent == 0 || (terms *= *extent) > kMostTerms)
         return std::nullopt;
-      if (both.test(axes.numberOf(index)) &&
-          (!result.kept || rank(index) > rank(result.kept)))
-        result.kept = index;
     }
+    const attn::Axes last = findContiguous(factors);
+    // Copies of packets are worth more than few products, except than few that
+    // fit registers; rows of other sizes are read element by element anyway.
+    auto rank = [&](BlockArgument axis) {
+      int64_t extent = *getConstantExtent(kernel, axis);
+      return std::tuple(
+          terms <= kMostInRegisters && terms / extent <= kMostProducts,
+          last.test(axes.numberOf(axis)) && extent % kPacket == 0, extent);
+    };
+    attn::Axes shared = summed;
+    shared &= axes.of(factors.getLhs());
+    shared &= axes.of(factors.getRhs());
+    ShortAxes result;
+    for (BlockArgument index : axes.indicesOf(shared))
+      if (!result.kept || rank(index) > rank(result.kept))
+        result.kept = index;
     if (!result.kept)
       return std::nullopt;
-    for (Value axis : sum.getAxes())
-      if (axis != result.kept)
-        result.others.push_back(cast<BlockArgument>(axis));
+    for (BlockArgument index : axes.indicesOf(summed))
+      if (index != result.kept)
+        result.others.push_back(index);
     result.indices = terms / *getConstantExtent(kernel, result.kept);
     // What one factor has alone is better summed by itself than in all scores.
-    if (result.indices > kMostProducts && axes.setOf(sum.getAxes()).test(both))
+    if (result.indices > kMostProducts && shared != summed)
       return std::nullopt;
     return result;
   }

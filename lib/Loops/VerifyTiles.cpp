@@ -5,13 +5,19 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Does: fails if an operation of index notation is left, or a loop names no
-// axis. Expects: tile.program. Leaves: everything as it is.
+// Does: fails if an operation of index notation is left, a loop names no axis,
+// or an operation is not as its verifier wants it. Expects: tile.program.
+// Leaves: everything as it is.
 //
 //===----------------------------------------------------------------------===//
+//
+// Passes are verified one by one only where assertions are: what a pass got
+// wrong may be gone, and a result with it, before the last one has run.
+//
 
 #include "Tile/Tile.h"
 #include "attentile/Loops/Passes.h"
+#include "mlir/IR/Verifier.h"
 
 namespace attentile {
 #define GEN_PASS_DEF_TILEVERIFY
@@ -39,7 +45,7 @@ struct TileVerify : impl::TileVerifyBase<TileVerify> {
       }
       return WalkResult::advance();
     });
-    if (result.wasInterrupted())
+    if (result.wasInterrupted() || failed(verify(getOperation())))
       signalPassFailure();
   }
 };

@@ -34,6 +34,14 @@ static bool dependsOnIndexOnly(Value value, scf::ForOp loop) {
          });
 }
 
+/// Whether `value` may differ between iterations of `loop`.
+static bool varies(Value value, scf::ForOp loop) {
+  return !loop.isDefinedOutsideOfLoop(value) &&
+         (isa<BlockArgument>(value) ||
+          llvm::any_of(value.getDefiningOp()->getOperands(),
+                       [&](Value operand) { return varies(operand, loop); }));
+}
+
 std::optional<CopyUnit> matchCopyUnit(warp::CopyAsyncOp copy) {
   CopyUnit unit{copy, nullptr, nullptr, nullptr, nullptr, {}, nullptr, nullptr};
   unit.buffer = copy.getBuffer().getDefiningOp<warp::AllocOp>();
@@ -80,6 +88,11 @@ SmallVector<CopyUnit> findCopyUnits(scf::ForOp loop) {
         !llvm::all_of(copy.getIndices(), [&](Value index) {
           return dependsOnIndexOnly(index, loop);
         }))
+      continue;
+    // The same in each iteration, where nothing moves that out of the loop: it
+    // has nothing to overlap, and a second buffer has no room.
+    if (llvm::none_of(copy.getIndices(),
+                      [&](Value index) { return varies(index, loop); }))
       continue;
     bool legal = true;
     for (Operation *user : unit->buffer->getUsers()) {

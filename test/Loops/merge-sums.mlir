@@ -65,3 +65,22 @@ attn.kernel @scores sizes(%M, %N, %H) indices(%m < M, %n < N, %h < H, %g < 4, %d
   %ug = attn.reduce max %tg over(%n) : f32
   attn.write %ug to %B[%m] : f32, tensor<?xf32>
 }
+
+// Nor where a score elsewhere sums over such an axis: it would stand whole then.
+// CHECK-LABEL: attn.kernel @elsewhere
+// CHECK: attn.reduce sum {{.*}} over(%d) product f32
+// CHECK-NEXT: attn.reduce sum {{.*}} over(%h) : f32
+// CHECK: attn.reduce sum {{.*}} over(%h, %d) product f32
+// CHECK-NEXT: attn.reduce max
+attn.kernel @elsewhere sizes(%M, %N, %H) indices(%m < M, %n < N, %h < H, %d < 64)
+    ins(%Q: f32[H, M, 64], %K: f32[H, N, 64]) outs(%A: f32[M, N], %B: f32[M]) {
+  %q = attn.read %Q[%h, %m, %d] : tensor<?x?x64xf32>
+  %k = attn.read %K[%h, %n, %d] : tensor<?x?x64xf32>
+  %p = arith.mulf %q, %k : f32
+  %s = attn.reduce sum %p over(%d) product f32 : f32
+  %t = attn.reduce sum %s over(%h) : f32
+  attn.write %t to %A[%m, %n] : f32, tensor<?x?xf32>
+  %u = attn.reduce sum %p over(%h, %d) product f32 : f32
+  %most = attn.reduce max %u over(%n) : f32
+  attn.write %most to %B[%m] : f32, tensor<?xf32>
+}

@@ -93,3 +93,18 @@ attn.kernel @alone sizes(%M, %N) indices(%m < M, %n < N, %g < 2, %r < 32, %d < 8
   %u = attn.reduce max %both over(%n) : f32
   attn.write %u to %A[%m] : f32, tensor<?xf32>
 }
+
+// Parts of a number lie together and are no packet: a product for each of them, not one of two parts for each feature.
+// CHECK-LABEL: attn.kernel @parts
+// CHECK-COUNT-2: attn.reduce sum %{{.*}} over(%d) product f32
+// CHECK-NOT: over(%r)
+// CHECK: attn.reduce max
+attn.kernel @parts sizes(%M, %N) indices(%m < M, %n < N, %d < 64, %r < 2)
+    ins(%Q: f32[M, 64, 2], %K: f32[N, 64, 2]) outs(%A: f32[M]) {
+  %q = attn.read %Q[%m, %d, %r] : tensor<?x64x2xf32>
+  %k = attn.read %K[%n, %d, %r] : tensor<?x64x2xf32>
+  %p = arith.mulf %q, %k : f32
+  %s = attn.reduce sum %p over(%d, %r) product f32 : f32
+  %u = attn.reduce max %s over(%n) : f32
+  attn.write %u to %A[%m] : f32, tensor<?xf32>
+}

@@ -405,3 +405,45 @@ tile.program @programs sizes(%M, %N) ins(%Q: bf16[M, 16], %K: bf16[N, 16]) outs(
     } {tile.axis = "i", tile.programs}
   }
 }
+
+// -----
+
+!buffer = !warp.buffer<16x16xbf16, #tile.shared<pitch = 16, chunk = 8, rows = 4, period = 2>>
+
+// What is the same in each iteration, where nothing moved it out, has one buffer and stays.
+// STAGES-LABEL: warp.kernel @same_0
+// STAGES: warp.alloc : !warp.buffer<16x16xbf16, {{[^,]*, [^,]*, [^,]*, [^,]*}}>>
+// STAGES-NEXT: warp.alloc : {{.*}}, stages = 2>
+// STAGES: scf.for
+// STAGES: warp.copy_async %Q[%c0, %c0]
+// STAGES-NEXT: warp.commit_group
+// STAGES-NEXT: warp.wait_group 0
+tile.program @same sizes(%N) ins(%Q: bf16[16, 16], %K: bf16[N, 16]) outs(%O: f32[16]) {
+  warp.kernel @same_0 grid() warps(1) {
+    %c0 = arith.constant 0 : index
+    %c16 = arith.constant 16 : index
+    %q = warp.alloc : !buffer
+    %k = warp.alloc : !buffer
+    %zero = arith.constant dense<0.0> : vector<8xbf16>
+    %r = scf.for %n = %c0 to %N step %c16 iter_args(%acc = %zero) -> vector<8xbf16> {
+      warp.barrier
+      warp.copy_async %Q[%c0, %c0] dims [0, 1] to %q : tensor<16x16xbf16>, !buffer
+      warp.commit_group
+      warp.wait_group 0
+      warp.barrier
+      %a = warp.ldmatrix %q[%c0, %c0] num 4 : !buffer -> vector<8xbf16>
+      warp.barrier
+      warp.copy_async %K[%n, %c0] dims [0, 1] to %k : tensor<?x16xbf16>, !buffer
+      warp.commit_group
+      warp.wait_group 0
+      warp.barrier
+      %b = warp.ldmatrix %k[%c0, %c0] num 4 : !buffer -> vector<8xbf16>
+      %ab = arith.mulf %a, %b : vector<8xbf16>
+      %sum = arith.addf %acc, %ab : vector<8xbf16>
+      scf.yield %sum : vector<8xbf16>
+    }
+    %s = vector.reduction <add>, %r : vector<8xbf16> into bf16
+    %x = arith.extf %s : bf16 to f32
+    warp.store %x, %O[%c0] : f32, tensor<16xf32>
+  }
+}
