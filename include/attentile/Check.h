@@ -112,8 +112,11 @@ struct PassCheck {
   double worstRatio = 0;
   /// ReferenceResult::emptyRows of all runs.
   int64_t emptyRows = 0;
-  /// The worst ||out - ref|| / ||ref|| on normal values, by output type.
-  std::map<ElementType, double> relativeErrors;
+  /// ||out - ref|| and ||ref|| of all runs on normal values, by output type.
+  struct Norms {
+    double error = 0, reference = 0;
+  };
+  std::map<ElementType, Norms> norms;
   /// Of each failure that is kept: the configuration and what was wrong.
   struct Failure {
     std::string configuration, message;

@@ -171,9 +171,10 @@ std::string Checker::runOne(const Config &config, StringRef pass,
     check.excluded += comparison.excluded;
     if (std::isfinite(comparison.worstRatio))
       check.worstRatio = std::max(check.worstRatio, comparison.worstRatio);
-    if (config.values == Values::Normal && comparison.norm > 0) {
-      double &worst = check.relativeErrors[comparison.type];
-      worst = std::max(worst, comparison.errorNorm / comparison.norm);
+    if (config.values == Values::Normal) {
+      PassCheck::Norms &norms = check.norms[comparison.type];
+      norms.error = std::hypot(norms.error, comparison.errorNorm);
+      norms.reference = std::hypot(norms.reference, comparison.norm);
     }
     if (!comparison.passed()) {
       text << (wrong.empty() ? "" : "; ");

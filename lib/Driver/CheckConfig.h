@@ -79,6 +79,9 @@ struct Space {
   std::vector<std::string> rowSizes, loopSizes, otherNames;
   std::vector<std::vector<int64_t>> otherChoices;
   std::vector<Values> values;
+  /// How many sizes are multiplied where one stands in a shape: 2 for both of
+  /// H * W, and W of W * W.
+  llvm::StringMap<unsigned> degrees;
   /// Sizes that --bind fixes.
   std::vector<std::pair<std::string, int64_t>> fixed;
 };
@@ -133,10 +136,12 @@ Data makeData(Variant &variant, const Space &space, const Config &config);
 /// that every pair of levels of two factors stands in one, unless `permitted`
 /// refuses all rows with it. `empty` has each factor's level at which a run
 /// computes nothing (-1: none): such a row counts for that level's pairs only.
+/// `rows` are the first ones.
 std::vector<std::vector<unsigned>>
 coverPairs(llvm::ArrayRef<unsigned> levels, llvm::ArrayRef<int> empty,
            uint64_t seed,
-           llvm::function_ref<bool(llvm::ArrayRef<unsigned>)> permitted);
+           llvm::function_ref<bool(llvm::ArrayRef<unsigned>)> permitted,
+           std::vector<std::vector<unsigned>> rows = {});
 
 } // namespace attentile::checking
 

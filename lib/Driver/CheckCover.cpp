@@ -142,9 +142,11 @@ private:
 std::vector<std::vector<unsigned>>
 coverPairs(llvm::ArrayRef<unsigned> levels, llvm::ArrayRef<int> empty,
            uint64_t seed,
-           llvm::function_ref<bool(llvm::ArrayRef<unsigned>)> permitted) {
-  std::vector<std::vector<unsigned>> rows;
+           llvm::function_ref<bool(llvm::ArrayRef<unsigned>)> permitted,
+           std::vector<std::vector<unsigned>> rows) {
   Cover cover(levels, empty, seed);
+  for (const std::vector<unsigned> &row : rows)
+    cover.take(row);
   while (std::optional<Cover::Pair> pair = cover.next()) {
     std::vector<unsigned> best;
     unsigned bestCount = 0;

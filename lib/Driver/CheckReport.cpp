@@ -85,8 +85,10 @@ void report(llvm::raw_ostream &os, const PassCheck &check, size_t planned,
     os << "ok";
   if (!options.recorder) {
     os << llvm::format("   worst %.2f of the bound", check.worstRatio);
-    for (auto [type, error] : check.relativeErrors)
-      os << ", " << nameOf(type) << " error " << llvm::format("%.1e", error);
+    for (auto [type, norms] : check.norms)
+      if (norms.reference > 0)
+        os << ", " << nameOf(type) << " error "
+           << llvm::format("%.1e", norms.error / norms.reference);
     if (check.excluded > 0)
       os << ", " << check.excluded << " of " << check.elements
          << " elements taken out";

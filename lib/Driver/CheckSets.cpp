@@ -14,6 +14,9 @@ namespace attentile::checking {
 /// Draws, of other seeds, after which sizes count as refused.
 static constexpr unsigned kMostRefusals = 3;
 
+/// The level of the longest size to try, one and a half tiles.
+static constexpr unsigned kLongest = 4;
+
 Variant *ConfigSets::variantOf(const Config &config) {
   std::string key = config.compileKey();
   auto found = variants.find(key);
@@ -94,6 +97,30 @@ std::vector<Config> ConfigSets::product(bool ofStridesAndValues) {
   return configs;
 }
 
+/// A plain run of each choice of types: normal values, more than a tile of rows
+/// and of what loops go over.
+std::vector<std::vector<unsigned>> ConfigSets::plainRows() {
+  std::vector<unsigned> counts = levels();
+  std::vector<std::vector<unsigned>> rows;
+  for (unsigned type = 0; type < counts[0]; ++type) {
+    // What a constraint refuses tries other sizes of loops.
+    for (unsigned loop = std::min(counts[3], kLongest + 1); loop-- > 0;) {
+      std::vector<unsigned> row{type,
+                                type % counts[1],
+                                std::min(counts[2] - 1, kLongest),
+                                loop,
+                                0,
+                                unsigned(Strides::Contiguous),
+                                unsigned(Values::Normal)};
+      if (!isPermitted(makeConfig(row)))
+        continue;
+      rows.push_back(row);
+      break;
+    }
+  }
+  return rows;
+}
+
 std::vector<Config> ConfigSets::coveringSet(Coverage coverage) {
   if (coverage != Coverage::Pairs)
     return product(coverage == Coverage::All);
@@ -108,10 +135,11 @@ std::vector<Config> ConfigSets::coveringSet(Coverage coverage) {
                          -1,
                          -1};
   std::vector<unsigned> counts = levels();
+  auto permitted = [&](llvm::ArrayRef<unsigned> row) {
+    return isPermitted(makeConfig(row));
+  };
   for (const std::vector<unsigned> &row :
-       coverPairs(counts, empty, seed, [&](llvm::ArrayRef<unsigned> row) {
-         return isPermitted(makeConfig(row));
-       }))
+       coverPairs(counts, empty, seed, permitted, plainRows()))
     configs.push_back(makeConfig(row));
   // Runs of one compilation follow each other.
   llvm::sort(configs, [](const Config &a, const Config &b) {

@@ -33,6 +33,7 @@ public:
 
 private:
   std::vector<Config> product(bool ofStridesAndValues);
+  std::vector<std::vector<unsigned>> plainRows();
   Config makeConfig(llvm::ArrayRef<unsigned> row);
   std::vector<unsigned> levels();
 

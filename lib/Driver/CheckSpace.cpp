@@ -10,6 +10,7 @@
 #include "attentile/Pipeline.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cmath>
 
 using namespace mlir;
 
@@ -66,9 +67,30 @@ std::vector<int64_t> extentsToTry(int64_t tile) {
   return {1, std::max<int64_t>(tile - 1, 1), tile, tile + 1, prime, 0};
 }
 
-/// The extent number `level` of a row's or loop's size.
-static int64_t sizeAt(Variant &variant, const std::string &size,
-                      unsigned level) {
+/// How many sizes a shape multiplies at most, of those in it noted for each.
+static unsigned noteDegrees(const SizeExpr &expr, const CheckedKernel &kernel,
+                            unsigned around,
+                            llvm::StringMap<unsigned> &degrees) {
+  if (expr.kind == SizeExpr::Constant)
+    return 0;
+  if (expr.kind == SizeExpr::Size) {
+    unsigned &degree = degrees[kernel.sizes[expr.size].name];
+    degree = std::max(degree, 1 + around);
+    return 1;
+  }
+  bool isProduct = expr.kind == SizeExpr::Mul;
+  llvm::StringMap<unsigned> none;
+  unsigned ofRight = noteDegrees(*expr.rhs, kernel, 0, none);
+  unsigned ofLeft = noteDegrees(*expr.lhs, kernel,
+                                around + (isProduct ? ofRight : 0), degrees);
+  noteDegrees(*expr.rhs, kernel, around + (isProduct ? ofLeft : 0), degrees);
+  return isProduct ? ofLeft + ofRight : std::max(ofLeft, ofRight);
+}
+
+/// The extent number `level` of a row's or loop's size; of a product, H * W
+/// pixels, each size is a root of that.
+static int64_t sizeAt(Variant &variant, const std::string &size, unsigned level,
+                      unsigned degree) {
   constexpr int64_t kUnknown = 64, kByIndex = 3;
   int64_t tile = 0;
   bool isAxis = false;
@@ -85,7 +107,8 @@ static int64_t sizeAt(Variant &variant, const std::string &size,
   }
   if (tile == 0)
     tile = isAxis && !variant.tiles.empty() ? kByIndex : kUnknown;
-  return extentsToTry(tile)[level];
+  int64_t extent = extentsToTry(tile)[level];
+  return std::llround(std::pow(extent, 1.0 / std::max(1u, degree)));
 }
 
 void addTiledSizes(Config &config, Variant &variant, const Space &space,
@@ -95,7 +118,8 @@ void addTiledSizes(Config &config, Variant &variant, const Space &space,
                               std::pair(&space.loopSizes, loopLevel)})
     for (auto [i, name] : llvm::enumerate(*names))
       config.sizes.push_back(
-          {name, sizeAt(variant, name, (level + i) % numExtentsToTry)});
+          {name, sizeAt(variant, name, (level + i) % numExtentsToTry,
+                        space.degrees.lookup(name))});
 }
 
 //===----------------------------------------------------------------------===//
@@ -159,13 +183,16 @@ std::unique_ptr<Variant> makeVariant(const Source &source, const Config &config,
 // Spaces
 //===----------------------------------------------------------------------===//
 
-/// Head sizes to try: all even multiples of 8 that matter, equal and not.
-static std::vector<std::vector<int64_t>> headTuples(size_t count) {
+/// Head sizes to try: all even multiples of 8 that matter, equal and not; and
+/// sides of areas, which are small.
+static std::vector<std::vector<int64_t>>
+headTuples(size_t count, llvm::ArrayRef<bool> isSide = {}) {
   static const std::vector<std::vector<int64_t>> pairs = {
       {64, 64},  {128, 128}, {16, 32},  {72, 80}, {80, 72},
       {96, 192}, {192, 96},  {256, 16}, {32, 256}};
   static const std::vector<int64_t> single = {64, 128, 16,  72, 80,
-                                              96, 192, 256, 32};
+                                              96, 192, 256, 32},
+                                    sides = {4, 3, 5, 2, 7, 1, 8, 6, 9};
   std::vector<std::vector<int64_t>> tuples;
   if (count == 0)
     return {{}};
@@ -173,6 +200,9 @@ static std::vector<std::vector<int64_t>> headTuples(size_t count) {
     std::vector<int64_t> tuple = count == 1 ? std::vector{single[i]} : pairs[i];
     while (tuple.size() < count)
       tuple.push_back(single[(i + 3 * tuple.size()) % single.size()]);
+    for (auto [k, side] : llvm::enumerate(isSide))
+      if (side)
+        tuple[k] = sides[(i + 2 * k) % sides.size()];
     tuples.push_back(tuple);
   }
   return tuples;
@@ -180,9 +210,14 @@ static std::vector<std::vector<int64_t>> headTuples(size_t count) {
 
 /// The head sizes that the kernel's constraints permit: of the table, else
 /// whatever of its numbers does.
-static std::vector<std::vector<int64_t>>
-permittedHeads(const Source &source, Config config,
-               const std::vector<std::string> &names, std::string &why) {
+static std::vector<std::vector<int64_t>> permittedHeads(const Source &source,
+                                                        Config config,
+                                                        const Space &space,
+                                                        std::string &why) {
+  const std::vector<std::string> &names = space.headNames;
+  llvm::SmallVector<bool> isSide;
+  for (const std::string &name : names)
+    isSide.push_back(space.degrees.lookup(name) > 1);
   std::vector<std::vector<int64_t>> permitted;
   auto consider = [&](std::vector<int64_t> tuple) {
     config.heads.clear();
@@ -191,7 +226,7 @@ permittedHeads(const Source &source, Config config,
     if (makeVariant(source, config, why.empty() ? &why : nullptr))
       permitted.push_back(tuple);
   };
-  for (const std::vector<int64_t> &tuple : headTuples(names.size()))
+  for (const std::vector<int64_t> &tuple : headTuples(names.size(), isSide))
     consider(tuple);
   if (!permitted.empty() || names.empty())
     return permitted;
@@ -413,7 +448,11 @@ std::unique_ptr<Space> makeSpace(const Source &source,
     if (!size.standsAlone && !size.bound && !size.isHead)
       space->headNames.push_back(size.name.str());
   std::string why;
-  space->headChoices = permittedHeads(source, config, space->headNames, why);
+  for (const auto &params : {checked->ins, checked->outs})
+    for (const CheckedParam &param : params)
+      for (const SizeExpr *extent : param.shape)
+        noteDegrees(*extent, *checked, 0, space->degrees);
+  space->headChoices = permittedHeads(source, config, *space, why);
   if (space->headChoices.empty()) {
     diagnostics.error(*space->file, space->range,
                       "expected head sizes to check that the kernel permits; "

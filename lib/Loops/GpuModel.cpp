@@ -238,6 +238,7 @@ void GpuModel::addProduct(attn::ReduceOp reduction, Value lhs, Value rhs) {
   addFactor(rhs, /*isLeft=*/false, bytes);
 
   attn::Axes result = axes.of(reduction);
+  hasOtherRows |= !result.anyCommon(row);
   result.reset(steps);
   attn::Axes over = axes.setOf(reduction.getAxes());
   attn::Axes looped = over;

@@ -221,7 +221,7 @@ std::optional<Candidate> Chooser::find(const RequestedSizes &requests,
             continue;
           // Rows of a product go 16 at a time whatever their type.
           if (loop < kGranularity &&
-              (!model.isAllF32() ||
+              (!model.isAllF32() || model.hasProductOfOtherRows() ||
                !llvm::is_contained(grid.getTile(), model.rows())))
             continue;
           tiles.rowsPerWarp = rowsPerWarp;

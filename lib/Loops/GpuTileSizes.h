@@ -59,6 +59,9 @@ public:
   /// Whether every product is of f32: they take 8 of the reduced axis at a
   /// time, others 16.
   bool isAllF32() const { return hasProducts() && leastBytes == 4; }
+  /// Whether a product has other rows than the grid's: keys, where they are
+  /// projected in a loop.
+  bool hasProductOfOtherRows() const { return hasOtherRows; }
 
   GpuUse use(const llvm::DenseMap<mlir::Value, int64_t> &sizes,
              int64_t rowWarps, bool keepLeft, int64_t stages) const;
@@ -112,6 +115,7 @@ private:
   int64_t rowValues = 0;       ///< registers for each row
   int64_t sums = 0;            ///< of cheap terms, along whole axes
   bool hasStatistics = false;  ///< of rows: reductions that are no products
+  bool hasOtherRows = false;   ///< a product without the grid's rows
   llvm::SmallVector<Held> scoreValues, columnValues; ///< of columns
   llvm::SmallVector<Held> maskValues;   ///< likewise, made where masks are
   int64_t randoms = 0;                  ///< values of random bits

@@ -14,8 +14,9 @@ using namespace mlir;
 
 namespace attentile {
 
-/// More cases than this are not tried.
-static constexpr int64_t kMostPeriod = 4096;
+/// Longer periods are not looked at, and no more cases tried than this: some
+/// 25 ms.
+static constexpr int64_t kMostPeriod = 4096, kMostCases = 4096;
 
 //===----------------------------------------------------------------------===//
 // What repeats
@@ -132,6 +133,11 @@ bool SeenColumns::holds(Formula hidden, int64_t from, int64_t count) {
 // All cases
 //===----------------------------------------------------------------------===//
 
+int64_t SeenColumns::countCases() const {
+  return period / std::gcd(rowStep, period) * period /
+         std::gcd(columnStep, period);
+}
+
 void SeenColumns::forEachCase(llvm::function_ref<void()> visit) {
   for (row = 0; row < period; row += std::gcd(rowStep, period))
     for (column = 0; column < period; column += std::gcd(columnStep, period))
@@ -148,7 +154,7 @@ bool SeenColumns::fits(Formula hidden, int64_t seen) {
 }
 
 int64_t SeenColumns::count(Formula hidden) {
-  if (!findPeriod(hidden) || period == 1)
+  if (!findPeriod(hidden) || period == 1 || countCases() > kMostCases)
     return size;
   auto suffices = [&](int64_t seen) {
     bool all = true;
@@ -179,9 +185,11 @@ bool SeenColumns::mayOftenFit(Formula hidden, int64_t seen) {
   });
   if (unknown || !findPeriod(hidden))
     return true;
-  int64_t fitting = 0, needed = 0;
+  int64_t fitting = 0, needed = 0, number = 0;
+  // Odd, so that a sample has cases of all rows and columns.
+  const int64_t every = llvm::divideCeil(countCases(), kMostCases) | 1;
   forEachCase([&] {
-    if (holds(hidden, 0, size))
+    if (number++ % every != 0 || holds(hidden, 0, size))
       return;
     ++needed;
     fitting += fits(hidden, seen);

@@ -88,6 +88,7 @@ private:
   std::optional<Range> getRange(mlir::Value value);
   Range getRemainders(tile::IndexOp index, int64_t divisor);
   static std::optional<int64_t> getDivisor(mlir::Value value);
+  int64_t countCases() const;
   void forEachCase(llvm::function_ref<void()> visit);
   bool fits(Formula hidden, int64_t seen);
 

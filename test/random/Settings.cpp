@@ -67,6 +67,11 @@ void Generator::chooseSwitches() {
     else if (!runs && chance(on))
       switches.enabledPasses.push_back(pass.str());
   }
+  // Sums over two axes element by element, and all elements at once, fit no
+  // multiprocessor.
+  if (defaults.forGpu &&
+      llvm::is_contained(switches.disabledPasses, "attn-unroll-sums"))
+    llvm::erase(switches.disabledPasses, "tile-slice-reductions");
   for (const std::string &pass : passes) {
     llvm::erase(switches.disabledPasses, pass);
     if (!llvm::is_contained(switches.enabledPasses, pass))

@@ -68,9 +68,10 @@ static std::string compareOutput(const PreparedTensor &output,
   }
   error = std::sqrt(error);
   norm = std::sqrt(norm);
-  if (isNormal && norm > 0) {
-    double &worst = tally.relativeErrors[tensor.type];
-    worst = std::max(worst, error / norm);
+  if (isNormal) {
+    Tally::Norms &norms = tally.norms[tensor.type];
+    norms.error = std::hypot(norms.error, error);
+    norms.reference = std::hypot(norms.reference, norm);
   }
   if (failed > 0)
     return formatted("%s: %lld of %zu elements are wrong, first %s", name,

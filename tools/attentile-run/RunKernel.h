@@ -16,8 +16,11 @@ namespace attentile {
 struct Tally {
   int64_t elements = 0, excluded = 0;
   double worstRatio = 0;
-  /// The worst ||out - ref|| / ||ref|| of runs with normal values, by type.
-  std::map<ElementType, double> relativeErrors;
+  /// ||out - ref|| and ||ref|| of all runs with normal values, by type.
+  struct Norms {
+    double error = 0, reference = 0;
+  };
+  std::map<ElementType, Norms> norms;
 };
 
 /// How one run ended.

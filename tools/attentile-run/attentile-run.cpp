@@ -112,8 +112,10 @@ static void report(const ReadSet &set, const Result &result) {
   } else {
     std::printf("%3d runs  ok   worst %.2f of the bound", result.runs,
                 result.tally.worstRatio);
-    for (auto [type, error] : result.tally.relativeErrors)
-      std::printf(", %s error %.1e", nameOf(type), error);
+    for (auto [type, norms] : result.tally.norms)
+      if (norms.reference > 0)
+        std::printf(", %s error %.1e", nameOf(type),
+                    norms.error / norms.reference);
     if (result.tally.excluded > 0)
       std::printf(", %lld of %lld elements taken out",
                   static_cast<long long>(result.tally.excluded),
