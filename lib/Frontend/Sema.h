@@ -280,6 +280,9 @@ private:
                            SourceRange range, unsigned budget);
   const TypedExpr *byteProduct(AxisSet axes, const TypedExpr *operand,
                                SourceRange range, unsigned budget);
+  const TypedExpr *sumFirst(AxisSet bound,
+                            llvm::ArrayRef<const TypedExpr *> factors,
+                            SourceRange range, unsigned budget);
   const TypedExpr *distribute(AxisSet axes,
                               llvm::ArrayRef<const TypedExpr *> factors,
                               SourceRange range, unsigned budget);

@@ -14,6 +14,7 @@
 //                             unless k is projected: both are made once
 //   sum[n](p * w * V)         p(m,n), w(n), V(n,e): w joins the computed side
 //   sum[n]((p - l*r) * V)     p, r of two softmaxes: sum(p*V) - l*sum(r*V)
+//   sum[d, f](Q * W * K)      Q(m,d), W(d,f), K(n,f): sum[f](sum[d](Q*W) * K)
 //
 // and put together again as (left side) * (right side), which is what the
 // attn dialect's `product` reads its two factors from.
@@ -170,6 +171,36 @@ const TypedExpr *Sema::distribute(AxisSet bound,
   return nullptr;
 }
 
+/// A product over several axes of which some factors lack one: what has that is
+/// summed over it first. Null if that leaves no product either.
+const TypedExpr *Sema::sumFirst(AxisSet bound,
+                                llvm::ArrayRef<const TypedExpr *> factors,
+                                SourceRange range, unsigned budget) {
+  for (size_t i = 0; i < kernel.indices.size(); ++i) {
+    const AxisSet axis = AxisSet(1) << i;
+    if (!(bound & axis) || bound == axis)
+      continue;
+    Factors with, rest;
+    for (const TypedExpr *factor : factors)
+      (factor->axes & axis ? with : rest).push_back(factor);
+    if (with.empty() || rest.empty())
+      continue;
+    const TypedExpr *multiplied = multiply(with, range);
+    const TypedExpr *first =
+        multiplied ? sum(axis, multiplied, range) : nullptr;
+    if (!first)
+      return nullptr;
+    rest.push_back(first);
+    const TypedExpr *all = multiply(rest, range);
+    if (!all)
+      return nullptr;
+    if (const TypedExpr *result =
+            product(bound & ~axis, all, range, budget / 2))
+      return result;
+  }
+  return nullptr;
+}
+
 /// A sum of products of 8-bit integers as a matrix product of floats, exact as
 /// long as it stays below 2^23: of 512 terms. Null if it is none.
 const TypedExpr *Sema::byteProduct(AxisSet bound, const TypedExpr *operand,
@@ -246,10 +277,13 @@ const TypedExpr *Sema::product(AxisSet bound, const TypedExpr *operand,
   if (inner.size() < 2)
     return nullptr;
   const TypedExpr *result = distribute(bound, inner, range, budget);
-  if (!result) {
-    auto sides = split(bound, inner, kernel);
-    if (!sides)
+  auto sides = result ? std::nullopt : split(bound, inner, kernel);
+  if (!result && !sides) {
+    result = sumFirst(bound, inner, range, budget);
+    if (!result)
       return nullptr;
+  }
+  if (!result) {
     const TypedExpr *left = multiply(sides->left, range);
     const TypedExpr *right = multiply(sides->right, range);
     if (!left || !right)

@@ -45,6 +45,9 @@ namespace {
 /// and what registers do.
 constexpr int64_t kMostProducts = 16, kMostTerms = 1024, kMostInRegisters = 256;
 
+/// Longer sums are left alone.
+constexpr int64_t kMostSummed = 1 << 16;
+
 /// Elements of 16 bits that one copy reads.
 constexpr int64_t kPacket = 8;
 
@@ -53,6 +56,7 @@ struct ShortAxes {
   BlockArgument kept;
   SmallVector<BlockArgument> others;
   int64_t indices = 1; // of the others
+  bool fitsTile = false;
 };
 
 class ScoreSearch {
@@ -70,7 +74,7 @@ public:
     const attn::Axes summed = axes.setOf(sum.getAxes());
     for (BlockArgument index : axes.indicesOf(summed)) {
       std::optional<int64_t> extent = getConstantExtent(kernel, index);
-      if (!extent || *extent == 0 || (terms *= *extent) > kMostTerms)
+      if (!extent || *extent == 0 || (terms *= *extent) > kMostSummed)
         return std::nullopt;
     }
     const attn::Axes last = findContiguous(factors);
@@ -95,8 +99,9 @@ public:
       if (index != result.kept)
         result.others.push_back(index);
     result.indices = terms / *getConstantExtent(kernel, result.kept);
+    result.fitsTile = result.indices <= kMostProducts && terms <= kMostTerms;
     // What one factor has alone is better summed by itself than in all scores.
-    if (result.indices > kMostProducts && shared != summed)
+    if (!result.fitsTile && shared != summed)
       return std::nullopt;
     return result;
   }
@@ -191,7 +196,7 @@ struct AttnUnrollSums : impl::AttnUnrollSumsBase<AttnUnrollSums> {
         if (!found)
           continue;
         auto slice = search.findSlice(sum.getOperand(), found->others);
-        bool isUnrolled = slice && found->indices <= kMostProducts;
+        bool isUnrolled = slice && found->fitsTile;
         remark::passed(
             sum.getLoc(),
             remark::RemarkOpts::name("ScoreOfAxes").category(DEBUG_TYPE))

@@ -173,6 +173,15 @@ ExprRef Generator::rawScore() {
            read(Type::Float, "groups", "T",
                 (chance(0.7) ? outer : outer & axisB) | axisN | axisD | axisR)},
           0, axisD | axisR);
+  if (chance(0.04)) // over two axes, of which no operand but one has both
+    s = f(
+        pick<const char *>({"sum[d, r](($ * $) * $)", "sum[r, d]($ * ($ * $))",
+                            "sum[r, d](($ * 0.5) * ($ * $))"}),
+        {read(Type::Float, "Q", "T", outer | axisM | axisD),
+         read(Type::Float, "projection", "T", (outer & axisH) | axisD | axisR),
+         read(Type::Float, "features", "T",
+              (chance(0.7) ? outer : outer & axisB) | axisN | axisR)},
+        0, axisD | axisR);
   if (chance(0.05)) // three operands: a gate on each of d
     s = f("sum[d](($ * $) * $)",
           {read(Type::Float, "Q", "T", outer | axisM | axisD),
