@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Sema.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include <cmath>
 
@@ -186,8 +187,10 @@ void Sema::checkAllKnown() {
             "' is the last axis of an output and no score has it: tiles have "
             "all of it");
       e.note("bind it: --bind " + size.name + "=64");
-      if (!sizesAroundSums.empty())
-        e.note("or bind " + llvm::join(sizesAroundSums, ", ") +
+      llvm::SetVector<llvm::StringRef> others(sizesAroundSums.begin(),
+                                              sizesAroundSums.end());
+      if (!others.contains(size.name) && !others.empty())
+        e.note("or bind " + llvm::join(others, ", ") +
                ": sums in sums over known sizes may be of any length");
       for (auto [i, index] : llvm::enumerate(kernel.indices))
         if (reducedDeep >> i & 1)
