@@ -171,36 +171,6 @@ const TypedExpr *Sema::distribute(AxisSet bound,
   return nullptr;
 }
 
-/// A product over several axes of which some factors lack one: what has that is
-/// summed over it first. Null if that leaves no product either.
-const TypedExpr *Sema::sumFirst(AxisSet bound,
-                                llvm::ArrayRef<const TypedExpr *> factors,
-                                SourceRange range, unsigned budget) {
-  for (size_t i = 0; i < kernel.indices.size(); ++i) {
-    const AxisSet axis = AxisSet(1) << i;
-    if (!(bound & axis) || bound == axis)
-      continue;
-    Factors with, rest;
-    for (const TypedExpr *factor : factors)
-      (factor->axes & axis ? with : rest).push_back(factor);
-    if (with.empty() || rest.empty())
-      continue;
-    const TypedExpr *multiplied = multiply(with, range);
-    const TypedExpr *first =
-        multiplied ? sum(axis, multiplied, range) : nullptr;
-    if (!first)
-      return nullptr;
-    rest.push_back(first);
-    const TypedExpr *all = multiply(rest, range);
-    if (!all)
-      return nullptr;
-    if (const TypedExpr *result =
-            product(bound & ~axis, all, range, budget / 2))
-      return result;
-  }
-  return nullptr;
-}
-
 /// A sum of products of 8-bit integers as a matrix product of floats, exact as
 /// long as it stays below 2^23: of 512 terms. Null if it is none.
 const TypedExpr *Sema::byteProduct(AxisSet bound, const TypedExpr *operand,
@@ -249,6 +219,40 @@ static bool isProjected(const TypedExpr *factor, AxisSet bound) {
     factor = factor->operands[0];
   return factor->op == TypedExpr::Sum && factor->reduced == factor->bound &&
          !(factor->bound & bound);
+}
+
+/// A product over several axes of which some factors lack one: what has that is
+/// summed over it first. Null if that leaves no product either; not of weights,
+/// whose own sums go with the product in one loop.
+const TypedExpr *Sema::sumFirst(AxisSet bound,
+                                llvm::ArrayRef<const TypedExpr *> factors,
+                                SourceRange range, unsigned budget) {
+  for (size_t i = 0; i < kernel.indices.size(); ++i) {
+    const AxisSet axis = AxisSet(1) << i;
+    if (!(bound & axis) || bound == axis)
+      continue;
+    Factors with, rest;
+    for (const TypedExpr *factor : factors)
+      (factor->axes & axis ? with : rest).push_back(factor);
+    bool isPlain = llvm::all_of(with, [&](const TypedExpr *factor) {
+      return factor->reduced == 0 || isProjected(factor, bound);
+    });
+    if (with.empty() || rest.empty() || !isPlain)
+      continue;
+    const TypedExpr *multiplied = multiply(with, range);
+    const TypedExpr *first =
+        multiplied ? sum(axis, multiplied, range) : nullptr;
+    if (!first)
+      return nullptr;
+    rest.push_back(first);
+    const TypedExpr *all = multiply(rest, range);
+    if (!all)
+      return nullptr;
+    if (const TypedExpr *result =
+            product(bound & ~axis, all, range, budget / 2))
+      return result;
+  }
+  return nullptr;
 }
 
 /// The sum as matrix products, or null if it is none.

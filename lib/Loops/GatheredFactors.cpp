@@ -126,14 +126,14 @@ static bool isZeroOutside(attn::KernelOp kernel,
       own = of(op->getOperand(0)) &= of(op->getOperand(1));
     } else if (auto select = dyn_cast<arith::SelectOp>(op)) {
       own = of(select.getTrueValue()) &= of(select.getFalseValue());
-    } else if (isa<arith::ExtFOp, arith::NegFOp, arith::DivFOp, arith::SIToFPOp,
-                   attn::MaterializeOp>(op)) {
+    } else if (isa<arith::ExtFOp, arith::TruncFOp, arith::NegFOp, arith::DivFOp,
+                   arith::SIToFPOp, attn::MaterializeOp>(op)) {
       own = of(op->getOperand(0));
     } else if (auto sum = dyn_cast<attn::ReduceOp>(op);
                sum && sum.getKind() == attn::ReduceKind::Sum) {
       own = of(sum.getOperand());
     } else {
-      own = of(op->getResult(0)); // a constant
+      own = of(op->getResult(0)); // a constant, or nothing is known
     }
     zeroBy[op->getResult(0)] = own;
   }
