@@ -188,10 +188,20 @@ ElementFunction elementFunction(Operation *op) {
     };
   if (isa<math::FmaOp>(op))
     return [](Operands x, size_t) { return std::fma(x[0], x[1], x[2]); };
+  if (op->getNumResults() != 1)
+    return {};
+  // Integers are doubles here, but their zero has no sign: -0 + 0 is 0, while
+  // -0 changes no number that it is added to.
+  bool isInteger = getElementTypeOrSelf(op->getResultTypes()[0]).isIntOrIndex();
+  double positive = isInteger ? 0.0 : -0.0;
   if (auto unary = unaries().find(name); unary != unaries().end())
-    return [f = unary->second](Operands x, size_t) { return f(x[0]); };
+    return [=, f = unary->second](Operands x, size_t) {
+      return f(x[0]) + positive;
+    };
   if (auto binary = binaries().find(name); binary != binaries().end())
-    return [f = binary->second](Operands x, size_t) { return f(x[0], x[1]); };
+    return [=, f = binary->second](Operands x, size_t) {
+      return f(x[0], x[1]) + positive;
+    };
   return {};
 }
 

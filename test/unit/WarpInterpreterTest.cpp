@@ -43,6 +43,30 @@ tile.program @p sizes(%N) ins(%x: f32[1]) outs(%y: f32[N]) {
       EXPECT_EQ(values["y"].data[i], 3) << i;
 }
 
+/// 1 over the root of -2 times an integer 0: an integer zero has no sign.
+TEST(WarpInterpreter, integerZeroHasNoSign) {
+  TileFile file = TileFile::fromText(R"mlir(
+tile.program @p sizes(%N) ins(%x: i64[1]) outs(%y: f32[N]) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %minus = arith.constant -2 : i64
+  warp.kernel @p_0 grid(%i < %one) warps(1) {
+    %thread = warp.thread_id : index
+    %loaded = warp.load %x[%zero] : tensor<1xi64> -> i64
+    %product = arith.muli %loaded, %minus : i64
+    %float = arith.sitofp %product : i64 to f32
+    %result = math.rsqrt %float : f32
+    warp.store %result, %y[%thread] : f32, tensor<?xf32>
+  }
+})mlir");
+  ASSERT_TRUE(file);
+  Values values;
+  values["N"].data = {32};
+  values["x"] = {{1}, {0}};
+  ASSERT_TRUE(interpretWarps(file.program(), values));
+  EXPECT_EQ(values["y"].data[0], INFINITY);
+}
+
 /// A write of another warp's thread, and a copy that it waited for, behind an
 /// mbarrier at which all copies before arrive.
 TEST(SharedMemory, copiesArriveThatWereWaitedFor) {
