@@ -317,11 +317,10 @@ private:
   std::vector<std::string> sizesAroundSums;
   /// Axes that are reduced three deep, as c of softmax[n](sum[d](sum[c](...))).
   AxisSet reducedDeep = 0;
-  /// The axis for which a size, by its number, is one of a head: it is reduced
-  /// inside another reduction, or an output's last that no score has.
+  /// The axis for which a size, by its number, is one of a head, and why.
   struct HeadAxis {
     llvm::StringRef name;
-    bool isReduced;
+    enum Reason { InReduction, InTiles, LastOfOutput } reason;
   };
   llvm::DenseMap<unsigned, HeadAxis> headAxes;
   void findHeadSizes();

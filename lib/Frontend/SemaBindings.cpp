@@ -178,14 +178,12 @@ void Sema::checkAllKnown() {
       Diagnostic &e = error(size.range, "head size '" + size.name +
                                             "' must be known to compile");
       HeadAxis axis = headAxes.lookup(number);
-      if (axis.isReduced)
-        e.note("'" + axis.name.str() +
-               "' is reduced inside another reduction: tiles have all of it");
-      else
-        e.note(
-            "'" + axis.name.str() +
-            "' is the last axis of an output and no score has it: tiles have "
-            "all of it");
+      static const char *const reasons[] = {
+          "is reduced inside another reduction",
+          "is reduced within a loop over another's tiles",
+          "is the last axis of an output and no score has it"};
+      e.note("'" + axis.name.str() + "' " + reasons[axis.reason] +
+             ": tiles have all of it");
       e.note("bind it: --bind " + size.name + "=64");
       llvm::SetVector<llvm::StringRef> others(sizesAroundSums.begin(),
                                               sizesAroundSums.end());
@@ -193,7 +191,7 @@ void Sema::checkAllKnown() {
         e.note("or bind " + llvm::join(others, ", ") +
                ": sums in sums over known sizes may be of any length");
       for (auto [i, index] : llvm::enumerate(kernel.indices))
-        if (reducedDeep >> i & 1)
+        if (axis.reason != HeadAxis::InTiles && reducedDeep >> i & 1)
           e.note(
               "or write what is reduced over '" + index.name.str() +
               "' as a let that a schedule materializes: it is reduced inside "

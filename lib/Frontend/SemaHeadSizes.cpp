@@ -14,6 +14,8 @@
 //     (n of O[m, e] = sum[d](q * sum[n](k * v)) with D bound) where its own
 //     size is unknown or that of an output's axis that they lack, in a kernel
 //     without loops over tiles;
+//   - an axis that is reduced within a loop over another axis's tiles (d of
+//     sum[d](q * state)), if no loop runs over it;
 //   - the last axis of an output that no score has (e). A score is a reduction
 //     over an axis of the first kind in the body of another reduction.
 //
@@ -171,6 +173,7 @@ void Sema::findHeadSizes() {
   AxisSet inside = 0, notWhole = 0, known = 0;
   AxisSet notLoop = 0;                // may not be loops instead
   AxisSet inSums = 0, aroundSums = 0; // might, if those around were known
+  AxisSet inTiles = 0, loops = 0;     // of loops over tiles
   for (auto [i, index] : llvm::enumerate(kernel.indices))
     if (kernel.evaluate(*index.extent))
       known |= AxisSet(1) << i;
@@ -186,11 +189,14 @@ void Sema::findHeadSizes() {
         continue;
       if (nodes[i]->op == TypedExpr::Loop) {
         notWhole |= nodes[i]->bound;
+        loops |= nodes[i]->bound;
         notLoop = ~AxisSet(0);
       }
       if (!nodes[i]->isReduction())
         continue;
       AxisSet bound = nodes[i]->bound;
+      if (nodes[i]->isOfTile())
+        inTiles |= bound;
       AxisSet inBody = reduced[nodes[i]->operands[0]->order];
       AxisSet around = above[i] & ~bound;
       AxisSet lacked = root.left & ~nodes[i]->axes;
@@ -210,7 +216,9 @@ void Sema::findHeadSizes() {
         notWhole |= llvm::has_single_bit(inBody) ? bound & ~inBody : bound;
     }
   }
-  AxisSet summed = inside & ~notWhole & (notLoop | inSums), lastOfOutput = 0;
+  inTiles &= ~loops;
+  AxisSet summed = (inside & ~notWhole & (notLoop | inSums)) | inTiles;
+  AxisSet lastOfOutput = 0;
   if (summed & inSums & ~notLoop)
     for (auto [i, index] : llvm::enumerate(kernel.indices))
       if ((aroundSums & ~summed) >> i & 1)
@@ -227,6 +235,8 @@ void Sema::findHeadSizes() {
       if (!isLive[i] || !nodes[i]->isReduction())
         continue;
       const TypedExpr &node = *nodes[i];
+      if (node.isOfTile() && !(node.bound & loops))
+        continue; // of what a tile has reduced, or of what is carried
       if (!(node.bound & ~summed) && above[i]) {
         hasScores = true;
         scores |= node.axes;
@@ -245,8 +255,10 @@ void Sema::findHeadSizes() {
       }
   }
   for (auto [i, index] : llvm::enumerate(kernel.indices)) {
-    bool isReduced = summed >> i & 1;
-    if (isReduced || lastOfOutput >> i & 1)
-      markHead(*index.extent, {index.name, isReduced});
+    HeadAxis axis = {index.name, inTiles >> i & 1  ? HeadAxis::InTiles
+                                 : summed >> i & 1 ? HeadAxis::InReduction
+                                                   : HeadAxis::LastOfOutput};
+    if ((summed | lastOfOutput) >> i & 1)
+      markHead(*index.extent, axis);
   }
 }

@@ -159,8 +159,13 @@ private:
                                         "have every axis of its value, got "
                                         "none for '")
                << kernel.nameOf(axis) << "'";
-    const KnownAxes known{kernel, axes, whole, tiled};
+    attn::Axes own = whole;
+    const KnownAxes known{kernel, axes, own, tiled};
     sliceStatement(statement, known);
+    if (failed(addReducedInTiles(statement, known, own)))
+      return failure();
+    if (own != whole)
+      sliceStatement(statement, known);
     assignRoles(statement, known);
     if (cutReductionsApart(statement, known) || cutLoopsApart(statement, known))
       assignRoles(statement, known);

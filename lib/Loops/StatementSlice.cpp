@@ -121,6 +121,32 @@ attn::Axes loopAxes(const Statement &statement, attn::AxesAnalysis &axes,
   return loops.reset(whole);
 }
 
+LogicalResult addReducedInTiles(const Statement &statement,
+                                const KnownAxes &known, attn::Axes &whole) {
+  attn::AxesAnalysis &axes = known.axes;
+  attn::Axes loops = axes.setOf({});
+  SmallVector<attn::ReduceOp> reductions;
+  forEachLoop(statement, [&](attn::ForOp loop) {
+    loops |= axes.setOf(loop.getAxis());
+    loop.walk([&](attn::ReduceOp op) { reductions.push_back(op); });
+  });
+  for (attn::ReduceOp reduction : reductions) {
+    const attn::Axes others = axes.setOf(reduction.getAxes()).reset(loops);
+    for (BlockArgument axis : axes.indicesOf(others)) {
+      attn::KernelOp kernel = known.kernel;
+      std::optional<int64_t> extent = getConstantExtent(kernel, axis);
+      if (!extent || *extent > maxWholeExtent) // [L5.8]
+        return reduction.emitError("expected what is reduced within a loop "
+                                   "over tiles to have a known size of at "
+                                   "most ")
+               << maxWholeExtent << ", got axis '" << kernel.nameOf(axis)
+               << "'";
+      whole.set(axes.numberOf(axis));
+    }
+  }
+  return success();
+}
+
 void sliceStatement(Statement &statement, const KnownAxes &known) {
   attn::AxesAnalysis &axes = known.axes;
   const attn::Axes none = axes.setOf({});

@@ -23,6 +23,12 @@ void forEachReduction(const Statement &statement,
 void forEachLoop(const Statement &statement,
                  llvm::function_ref<void(attn::ForOp)> callback);
 
+/// Adds to `whole` what a slice's loops over tiles reduce besides their own
+/// axes; refuses sizes that cannot stand whole in a tile.
+llvm::LogicalResult addReducedInTiles(const Statement &statement,
+                                      const KnownAxes &known,
+                                      attn::Axes &whole);
+
 /// The axes that the loops of a slice's reductions visit.
 attn::Axes loopAxes(const Statement &statement, attn::AxesAnalysis &axes,
                     const attn::Axes &whole);

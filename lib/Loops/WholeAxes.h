@@ -45,7 +45,8 @@ bool readsPlainly(attn::ReadOp read, attn::AxesAnalysis &axes);
 /// The extent must be a small constant. Where it is not known, a sum that is a
 /// matrix product is an error (a head size must be known); other axes are
 /// loops. So are axes of sums that many rows share, in sums over axes of known
-/// extent: the state of linear attention.
+/// extent: the state of linear attention. (Statements have more whole axes:
+/// those that their loops over tiles reduce.)
 llvm::FailureOr<attn::Axes> findWholeAxes(attn::KernelOp kernel,
                                           attn::AxesAnalysis &axes);
 

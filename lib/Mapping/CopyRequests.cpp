@@ -89,7 +89,21 @@ static bool usesBuffers(Operation *op, bool copiesToo) {
   return result.wasInterrupted();
 }
 
+/// Whether something is copied element by element behind what another loop has
+/// left in shared memory. Threads store that themselves: no group and no
+/// mbarrier for copies says that it is there.
+static bool copiesElementsBefore(scf::ForOp loop) {
+  for (Operation *op = loop->getPrevNode(); op && !isa<scf::ForOp>(op);
+       op = op->getPrevNode())
+    if (auto copy = dyn_cast<warp::CopyAsyncOp>(op);
+        copy && copy.getByElement())
+      return true;
+  return false;
+}
+
 void waitInLoops(Operation *from, ArrayRef<scf::ForOp> loops) {
+  if (copiesElementsBefore(loops.front()))
+    return;
   SmallVector<Operation *> meetings;
   for (Operation *op = from; op != loops.front(); op = op->getNextNode())
     if (isa<warp::WaitGroupOp, warp::BarrierOp>(op))

@@ -158,3 +158,46 @@ tile.program @always sizes(%N) ins(%X: f32[N], %K: bf16[N, 16], %V: bf16[N, 16])
     warp.store %x, %O[%c0] : f32, tensor<16xf32>
   }
 }
+
+// -----
+
+!buffer = !warp.buffer<16x16xbf16, #tile.shared<pitch = 16, chunk = 8, rows = 4, period = 2>>
+
+// Threads store what they copy element by element: that it is there only a barrier says, which stays before the loop.
+// CHECK-LABEL: warp.kernel @elements_0
+// CHECK: warp.copy_async %W{{.*}} {by_element}
+// CHECK: warp.arrive_copies
+// CHECK: warp.wait_group 0
+// CHECK-NEXT: warp.barrier
+// CHECK: scf.for
+// CHECK: warp.wait_phase
+// CHECK-NOT: warp.barrier
+// CHECK: scf.yield
+tile.program @elements sizes(%N) ins(%W: bf16[16, 16], %K: bf16[N, 16]) outs(%O: f32[16]) {
+  warp.kernel @elements_0 grid() warps(1) {
+    %c0 = arith.constant 0 : index
+    %c16 = arith.constant 16 : index
+    %w = warp.alloc : !buffer
+    %k = warp.alloc : !buffer
+    %a = arith.constant dense<1.0> : vector<8xbf16>
+    %zero = arith.constant dense<0.0> : vector<4xf32>
+    warp.copy_async %W[%c0, %c0] dims [1, 0] to %w {by_element} : tensor<16x16xbf16>, !buffer
+    warp.commit_group
+    warp.wait_group 0
+    warp.barrier
+    %r = scf.for %n = %c0 to %N step %c16 iter_args(%acc = %zero) -> vector<4xf32> {
+      warp.barrier
+      warp.copy_async %K[%n, %c0] dims [0, 1] to %k : tensor<?x16xbf16>, !buffer
+      warp.commit_group
+      warp.wait_group 0
+      warp.barrier
+      %b = warp.ldmatrix %k[%c0, %c0] num 2 : !buffer -> vector<4xbf16>
+      %s = warp.mma %a, %b, %acc : vector<8xbf16>, vector<4xbf16> -> vector<4xf32>
+      %c = warp.ldmatrix %w[%c0, %c0] num 2 : !buffer -> vector<4xbf16>
+      %o = warp.mma %a, %c, %s : vector<8xbf16>, vector<4xbf16> -> vector<4xf32>
+      scf.yield %o : vector<4xf32>
+    }
+    %x = vector.extract %r[0] : f32 from vector<4xf32>
+    warp.store %x, %O[%c0] : f32, tensor<16xf32>
+  }
+}

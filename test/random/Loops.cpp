@@ -40,7 +40,7 @@ ExprRef Generator::explicitSum() {
   ExprRef s = scores[random.below(scores.size())], v = valueRead();
   std::string acc = fresh("acc");
   Axes axes = (s->axes | v->axes) & ~axisN;
-  switch (weighted({5, 1, 1})) {
+  switch (weighted({5, 1, 1, 1, 1})) {
   case 0: {
     std::string mx = fresh("mx"), l = fresh("l"), top = fresh("top"),
                 at = fresh("at"), w = fresh("w"), old = fresh("old");
@@ -63,11 +63,35 @@ ExprRef Generator::explicitSum() {
                   {probabilities[random.below(probabilities.size())], v});
     axes |= program.statements.back().value->axes;
     break;
-  default: // each tile by itself
+  case 2: // each tile by itself
     loopOverTiles({acc}, acc + " = 0",
                   "next (" + acc + " = " + acc +
                       " + sum[n](softmax[n]($) * $));",
                   {s, v});
+    break;
+  case 3: { // each tile, or all before it, normalised
+    std::string tile = fresh("tile"),
+                of = chance(0.5) ? tile : "(" + acc + " + " + tile + ")";
+    loopOverTiles({acc}, acc + " = 0",
+                  "let " + tile + " = sum[n]($ * $); next (" + acc +
+                      " = 0.5 * " + acc + " + " + of +
+                      " * rsqrt(0.5 + sum[e](" + of + " * " + of + ")));",
+                  {probabilities[random.below(probabilities.size())], v});
+    axes |= program.statements.back().value->axes;
+    break;
+  }
+  default: { // the delta rule: values less what a state recalls of them
+    ExprRef k = readKeySide("K", axisD);
+    loopOverTiles({acc}, acc + " = 0",
+                  "next (" + acc + " = 0.5 * " + acc +
+                      " + sum[n]($ * ($ - tanh(sum[d]($ * " + acc + ")))));",
+                  {k, v, k});
+    axes = (k->axes | v->axes) & ~axisN;
+    return f("sum[d]($ * $)",
+             {read(Type::Float, "Q", "T", outer | axisM | axisD),
+              leaf(Type::Float, acc, axes)},
+             0, axisD);
+  }
   }
   return leaf(Type::Float, acc, axes);
 }
