@@ -165,7 +165,7 @@ inline Num exp(Num a) {
   // Below what float64 holds, but no 0: its logarithm need not be -inf, as a
   // kernel knows that does not go by way of it.
   if (v == 0 && std::isfinite(a.v))
-    return {v, kUnderflow};
+    return finish(v, std::max(kUnderflow, std::exp(a.v + d)), false);
   double spread = d < 0x1p-20 ? v * d : std::exp(a.v + d) - v;
   return finish(v, (std::isnan(spread) ? 0 : spread) + kFunction * v, false);
 }

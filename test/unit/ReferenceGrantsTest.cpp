@@ -72,6 +72,31 @@ attn.kernel @k sizes(%M) indices(%m < M) ins(%X: f32[M]) outs(%A: f32[M]) {
   EXPECT_TRUE(std::isnan(a.values[2]));
 }
 
+/// An exponential too small for float64, of an argument that cancels: an f32
+/// kernel's may be of any size.
+TEST(Reference, ExponentialOfWhatCancels) {
+  ParsedKernel kernel(R"mlir(
+attn.kernel @k sizes(%M) indices(%m < M) ins(%X: f32[M], %Y: f32[M]) outs(%A: f32[M]) {
+  %x = attn.read %X[%m] : tensor<?xf32>
+  %y = attn.read %Y[%m] : tensor<?xf32>
+  %sum = arith.addf %x, %y : f32
+  %difference = arith.subf %sum, %y : f32
+  %a = math.exp %difference : f32
+  attn.write %a to %A[%m] : f32, tensor<?xf32>
+})mlir");
+  HostTensor x = HostTensor::allocate(ElementType::F32, {2});
+  HostTensor y = HostTensor::allocate(ElementType::F32, {2});
+  x.set({0}, -5000);
+  x.set({1}, -5000);
+  y.set({0}, 1e12);
+  y.set({1}, 1);
+  ReferenceResult result = kernel.evaluate({x, y});
+  const ReferenceOutput &a = result.outputs[0];
+  EXPECT_TRUE(a.isExcluded(0));
+  EXPECT_FALSE(a.isExcluded(1));
+  EXPECT_EQ(a.values[1], 0);
+}
+
 /// The other choice's own NaN is none of the row's: an entropy, whose masked
 /// probabilities are 0, is compared, unless a score in its row is NaN.
 TEST(Reference, NaNOfAChoiceThatIsNotTaken) {
