@@ -313,15 +313,12 @@ FailureOr<TileChoice> Chooser::run() {
       if (request == requested.end())
         continue;
       // A loop over tiles has its size from the formula, not from a schedule.
-      auto loops = grid.getBody().getOps<attn::ForOp>();
-      auto loop = llvm::find_if(
-          loops, [&](attn::ForOp each) { return each.getAxis() == axis; });
-      bool isOfLoop = loop != loops.end();
-      isForced |= !isOfLoop;
+      isForced |= llvm::none_of(
+          grid.getBody().getOps<attn::ForOp>(),
+          [&](attn::ForOp loop) { return loop.getAxis() == axis; });
       // [L7.6]
       if (request->second % kGranularity)
-        return mlir::emitError(isOfLoop ? (*loop).getLoc() : grid.getLoc(),
-                               "expected a tile size of a multiple of ")
+        return grid.emitError("expected a tile size of a multiple of ")
                << kGranularity << " for '" << nameOf(axis) << "' on "
                << target.name << ", got " << request->second;
     }
@@ -361,7 +358,8 @@ chooseGpuTileSizes(attn::GridOp grid, attn::KernelOp kernel,
                    const GpuTarget &target, GpuTiling tiling) {
   RequestedSizes sizes = tiling.small ? RequestedSizes() : requested;
   for (auto loop : grid.getBody().getOps<attn::ForOp>())
-    sizes[kernel.nameOf(cast<BlockArgument>(loop.getAxis()))] = loop.getSize();
+    sizes[kernel.nameOf(cast<BlockArgument>(loop.getAxis()))] =
+        llvm::alignTo(loop.getSize(), kGranularity);
   return Chooser(grid, kernel, axes, sizes, target, tiling).run();
 }
 

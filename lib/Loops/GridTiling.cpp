@@ -303,11 +303,17 @@ private:
           emitter.broadcast(scope.builder, loc, *value, axes.of(carried)));
     }
     auto leaveOpen = [](OpBuilder &, Location, Value, ValueRange) {};
+    Value size = values.constant(op.getSize());
     auto loop = scf::ForOp::create(scope.builder, loc, bounds[0], bounds[1],
-                                   values.constant(emitter.sizeOf(axis)),
-                                   starts, leaveOpen);
+                                   size, starts, leaveOpen);
     loop->setAttr("tile.axis", emitter.nameOf(axis));
     TileScope inner(OpBuilder::atBlockEnd(loop.getBody()), &scope);
+    if (int64_t(op.getSize()) < emitter.sizeOf(axis)) { // padded for a GPU
+      bounds[0] = loop.getInductionVar();
+      bounds[1] = arith::MinSIOp::create(
+          inner.builder, loc, bounds[1],
+          arith::AddIOp::create(inner.builder, loc, bounds[0], size));
+    }
     inner.bounds[axis] = {bounds[0], bounds[1]};
     bindAxis(axis, loop.getInductionVar(), inner);
     for (auto [carried, value] :

@@ -110,6 +110,15 @@ static bool isOfStatistic(Value atom) {
          });
 }
 
+/// Whether tiles are longer than the loop's steps.
+static bool hasPaddedTiles(scf::ForOp loop, int64_t step) {
+  return llvm::any_of(loop.getBody()->getOps<tile::IndexOp>(),
+                      [&](tile::IndexOp index) {
+                        return index.getOperand() == loop.getInductionVar() &&
+                               index.getType().getNumElements() != step;
+                      });
+}
+
 MaskedLoop::MaskedLoop(scf::ForOp loop) : loop(loop) {
   auto first = getIntegerConstant(loop.getLowerBound());
   auto step = getIntegerConstant(loop.getStep());
@@ -119,8 +128,11 @@ MaskedLoop::MaskedLoop(scf::ForOp loop) : loop(loop) {
   // Loops around a store, for outputs that no reduction makes, have no result.
   if (loop.getNumResults() == 0 || !isMemoryEffectFree(loop))
     return;
-  open = true;
   size = step->getSExtValue();
+  padded = hasPaddedTiles(loop, size);
+  open = !padded;
+  if (!open)
+    return;
   VisibilityAnalysis inside(formulas, /*tail=*/true);
   Formula hidden = inside.getHidden(loop);
   if (!hidden)

@@ -37,6 +37,9 @@ public:
   /// Whether the loop reduces whole tiles of an axis from 0 on, and nothing
   /// has classified it.
   bool isOpen() const { return open; }
+  /// Whether it would be, were tiles not longer than its steps (padded for a
+  /// GPU): they are no blocks.
+  bool isPadded() const { return padded; }
   /// The indices of a block.
   int64_t getSize() const { return size; }
   /// Where some reduction needs an element; null if what the loop carries is
@@ -69,7 +72,7 @@ private:
                              llvm::function_ref<bool(Formula)> isVisible);
 
   mlir::scf::ForOp loop;
-  bool open = false;
+  bool open = false, padded = false;
   int64_t size = 0;
   Formulas formulas;
   Formula needed = nullptr, full = nullptr;

@@ -107,6 +107,9 @@ void LoopSkipper::narrowAround() {
 }
 
 void LoopSkipper::run() {
+  if (masked.isPadded())
+    missed("padded-tiles", loop.getLoc()) << remark::add(
+        "every block is computed: tiles of {0} are padded", masked.getSize());
   if (!masked.isOpen())
     return;
   int64_t size = masked.getSize();
