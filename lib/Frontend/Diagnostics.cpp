@@ -129,6 +129,15 @@ void Diagnostics::clear() {
   numErrors = 0;
 }
 
+/// Whether two neighbouring letters in another order are all that differs.
+static bool isSwapped(StringRef a, StringRef b) {
+  size_t i = 0;
+  while (i < a.size() && i < b.size() && a[i] == b[i])
+    ++i;
+  return a.size() == b.size() && i + 1 < a.size() && a[i] == b[i + 1] &&
+         a[i + 1] == b[i] && a.drop_front(i + 2) == b.drop_front(i + 2);
+}
+
 StringRef attentile::nearestName(StringRef name,
                                  const std::vector<StringRef> &candidates) {
   // A third of the name may be wrong: `scal` is near `scale`, `x` is near none
@@ -140,7 +149,9 @@ StringRef attentile::nearestName(StringRef name,
       continue;
     if (candidate.equals_insensitive(name))
       return candidate;
-    unsigned distance = name.edit_distance(candidate, true, limit);
+    unsigned distance = isSwapped(name, candidate)
+                            ? 1
+                            : name.edit_distance(candidate, true, limit);
     if (distance > limit)
       continue;
     if (distance < limit || best.empty())

@@ -152,11 +152,20 @@ const TypedExpr *Sema::read(const Expr &expr, const Scope &scope) {
     const TypedExpr *index = visit(*arg, scope);
     if (index && index->type != ValueType::Int) {
       // [L1.13]
-      error(scope, arg->range,
-            Twine("expected an integer as index, got ") + spelling(index->type))
-          .note(index->type == ValueType::Float
-                    ? "write i32(...) to drop the fraction"
-                    : "write where(..., 1, 0) to choose by a bool");
+      Diagnostic &e = error(scope, arg->range,
+                            Twine("expected an integer as index, got ") +
+                                spelling(index->type));
+      auto named = names.find(arg->name.str());
+      if (!scope.function && arg->kind == ast::Expr::Ref &&
+          named != names.end() && named->second.kind == Entity::Let)
+        e.note(file, named->second.range,
+               "'" + named->first.str() +
+                   "' is this let: call it something else where an index "
+                   "variable is meant");
+      else
+        e.note(index->type == ValueType::Float
+                   ? "write i32(...) to drop the fraction"
+                   : "write where(..., 1, 0) to choose by a bool");
       index = nullptr;
     }
     if (index)
