@@ -167,7 +167,7 @@ void Sema::checkAllKnown() {
           (llvm::any_of(kernel.ins, uses) || llvm::any_of(kernel.outs, uses)))
         // [L1.23]
         error(type.range, "type '" + type.name + "' must be known to compile")
-            .note("bind it: --bind " + type.name + "=" +
+            .note("bind it, as in --bind " + type.name + "=" +
                   spelling(type.options.front()));
     }
   for (auto [number, size] : llvm::enumerate(kernel.sizes)) {
@@ -184,7 +184,7 @@ void Sema::checkAllKnown() {
           "is the last axis of an output and no score has it"};
       e.note("'" + axis.name.str() + "' " + reasons[axis.reason] +
              ": tiles have all of it");
-      e.note("bind it: --bind " + size.name + "=64");
+      e.note("bind it, as in --bind " + size.name + "=64");
       llvm::SetVector<llvm::StringRef> others(sizesAroundSums.begin(),
                                               sizesAroundSums.end());
       if (!others.contains(size.name) && !others.empty())
@@ -201,6 +201,6 @@ void Sema::checkAllKnown() {
       error(size.range, "size '" + size.name +
                             "' stands nowhere alone, so that no tensor gives "
                             "its value")
-          .note("bind it: --bind " + size.name + "=...");
+          .note("bind it, as in --bind " + size.name + "=...");
   }
 }
