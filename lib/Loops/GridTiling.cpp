@@ -308,14 +308,18 @@ private:
                                    size, starts, leaveOpen);
     loop->setAttr("tile.axis", emitter.nameOf(axis));
     TileScope inner(OpBuilder::atBlockEnd(loop.getBody()), &scope);
-    if (int64_t(op.getSize()) < emitter.sizeOf(axis)) { // padded for a GPU
-      bounds[0] = loop.getInductionVar();
-      bounds[1] = arith::MinSIOp::create(
-          inner.builder, loc, bounds[1],
-          arith::AddIOp::create(inner.builder, loc, bounds[0], size));
+    if (walkAxes.test(axes.numberOf(axis))) {
+      inner.tiles[axis] = loop.getInductionVar();
+    } else {
+      if (int64_t(op.getSize()) < emitter.sizeOf(axis)) { // padded for a GPU
+        bounds[0] = loop.getInductionVar();
+        bounds[1] = arith::MinSIOp::create(
+            inner.builder, loc, bounds[1],
+            arith::AddIOp::create(inner.builder, loc, bounds[0], size));
+      }
+      inner.bounds[axis] = {bounds[0], bounds[1]};
+      bindAxis(axis, loop.getInductionVar(), inner);
     }
-    inner.bounds[axis] = {bounds[0], bounds[1]};
-    bindAxis(axis, loop.getInductionVar(), inner);
     for (auto [carried, value] :
          llvm::zip_equal(op.getCarried(), loop.getRegionIterArgs()))
       inner.tiles[carried] = value;

@@ -165,6 +165,8 @@ bool MaskedLoop::hasMask() const {
 }
 
 bool MaskedLoop::isSafeBeyond() {
+  if (size == 1)
+    return true;
   auto extent = getIntegerConstant(loop.getUpperBound());
   if (extent && extent->getSExtValue() % size == 0)
     return true;

@@ -16,8 +16,9 @@ void Generator::loopOverTiles(std::vector<std::string> carried,
                               const std::string &body,
                               std::vector<ExprRef> operands) {
   if (loopTile == 0)
-    loopTile = onWarps || !gpu.empty() ? pick<int64_t>({5, 8, 16, 16, 24, 32})
-                                       : pick<int64_t>({1, 8, 16, 24, 64});
+    loopTile = onWarps || !gpu.empty()
+                   ? pick<int64_t>({1, 5, 8, 16, 16, 24, 32})
+                   : pick<int64_t>({1, 8, 16, 24, 64});
   Axes common = outer | axisM;
   for (const ExprRef &operand : operands)
     common &= operand->axes;
