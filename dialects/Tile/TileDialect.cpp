@@ -89,7 +89,8 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
   }
   if (name == "tile.descending" || name == "tile.alternating" ||
       name == "tile.programs" || name == "tile.from_list" ||
-      name == "tile.to_list" || name == "tile.slices")
+      name == "tile.to_list" || name == "tile.slices" ||
+      name == "tile.in_order")
     return onLoop(isa<UnitAttr>(value), "a unit");
   if (name == "tile.shortcut")
     return verify(isa<scf::IfOp>(op), "scf.if", isa<UnitAttr>(value), "a unit");

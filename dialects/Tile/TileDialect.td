@@ -32,7 +32,9 @@ def Tile_Dialect : Dialect {
     `tile.descending` asks for the blocks from the last to the first, where any
     order is right, and `tile.alternating` for that in every other iteration of
     the loop around it, if there still is one: tile-to-warp follows them, the CPU
-    does not. A loop with `tile.programs` runs what would be programs of their own, whose tiles were
+    does not. A loop with `tile.in_order` reads what it carries, so that its
+    blocks may be left out, but come in no other order. A loop with
+    `tile.programs` runs what would be programs of their own, whose tiles were
     chosen for one of them at a time. The index of
     a loop with `tile.from_list` counts entries of a list in workspace, the
     numbers of the blocks that it computes; one with `tile.to_list` writes such a

@@ -14,7 +14,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The order of a reduction's blocks is free, and tile-skip-masked-blocks has
-// asked that all that a loop carries be one. Scores with a term for the
+// asked that all that a loop carries be one; where a written loop reads what it
+// carries it is not (`tile.in_order`). Scores with a term for the
 // position, as ALiBi's, are as a rule made to favour what is near, which under
 // a causal mask comes last: taken first, it has the greatest scores, and
 // tile-guard-softmax needs no new reference from block to block. Without such a
@@ -61,7 +62,8 @@ struct TileDescendBlocks : impl::TileDescendBlocksBase<TileDescendBlocks> {
   void runOnOperation() override {
     getOperation()->walk([&](scf::ForOp loop) {
       if (loop->hasAttr("tile.axis") && loop->hasAttr("tile.blocks") &&
-          !isChained(loop) && (all || usesPosition(loop)))
+          !loop->hasAttr("tile.in_order") && !isChained(loop) &&
+          (all || usesPosition(loop)))
         loop->setAttr("tile.descending", UnitAttr::get(loop.getContext()));
     });
   }

@@ -280,6 +280,26 @@ private:
     return success();
   }
 
+  /// Whether a written loop gives something else where its tiles come in
+  /// another order: unless all that it carries takes in what does not depend on
+  /// what it carries.
+  static bool isInOrder(attn::ForOp op) {
+    auto takesIn = [](Value next, Value carried) {
+      Operation *update = next.getDefiningOp();
+      return next == carried ||
+             (carried.hasOneUse() && next.hasOneUse() &&
+              *carried.user_begin() == update &&
+              isa<arith::AddFOp, arith::AddIOp, arith::MaximumFOp,
+                  arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp,
+                  arith::MaxSIOp, arith::MinSIOp, arith::AndIOp, arith::OrIOp>(
+                  update));
+    };
+    return !llvm::all_of(llvm::zip_equal(op.getNexts(), op.getCarried()),
+                         [&](auto pair) {
+                           return takesIn(std::get<0>(pair), std::get<1>(pair));
+                         });
+  }
+
   /// A loop that the kernel itself writes.
   LogicalResult emitTileLoop(attn::ForOp op, TileScope &scope) {
     Location loc = op.getLoc();
@@ -307,6 +327,8 @@ private:
     auto loop = scf::ForOp::create(scope.builder, loc, bounds[0], bounds[1],
                                    size, starts, leaveOpen);
     loop->setAttr("tile.axis", emitter.nameOf(axis));
+    if (isInOrder(op))
+      loop->setAttr("tile.in_order", UnitAttr::get(loop.getContext()));
     TileScope inner(OpBuilder::atBlockEnd(loop.getBody()), &scope);
     if (walkAxes.test(axes.numberOf(axis))) {
       inner.tiles[axis] = loop.getInductionVar();

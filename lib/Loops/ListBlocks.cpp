@@ -100,6 +100,12 @@ void listBlocks(tile::KernelOp kernel, scf::ForOp loop,
   // bounds may still be found for it.
   if (masked.getNeeded()->isTrue() || isClosed(masked, loop, rows))
     return;
+  if (loop->hasAttr("tile.in_order")) {
+    remark::missed(loop.getLoc(), getOptions("in-order"))
+        << "no list of the blocks that are needed: full ones come first in it, "
+           "and the loop reads what it carries";
+    return;
+  }
   // A GPU's tiles have no axis of one index.
   std::optional<BlockList> list;
   if (blocksAtOnce == 0 || masked.getSize() > 1)

@@ -276,6 +276,10 @@ unsigned Builder::push(Step step, const Axes &of) {
     step.rescales = llvm::any_of(step.operands, [&](unsigned operand) {
       return program.steps[operand].op == Op::Carried;
     });
+  if (step.op == Op::AddF && parent)
+    for (auto [i, operand] : llvm::enumerate(step.operands))
+      if (program.steps[operand].op == Op::Product)
+        step.startedSum = i + 1;
   if (step.op == Op::Product)
     step.rescales = parent;
   program.steps.push_back(std::move(step));

@@ -76,10 +76,19 @@ static Num ifApplied(const Step &step, Num a, Num b, Num result) {
 void Evaluator::computeFloat(const Step &step, Array &to) {
   bool tainted = step.tainted;
   switch (step.op) {
-  case Op::AddF:
-    return mapFloats(step, to, [&](Num a, Num b) {
-      return ifApplied(step, a, b, add(a, b, tainted));
+  case Op::AddF: {
+    // Each of the product's terms is rounded at the size of what it starts at.
+    double terms =
+        step.startedSum
+            ? termsOf(program.steps[step.operands[step.startedSum - 1]])
+            : 0;
+    return mapFloats(step, to, [&, terms](Num a, Num b) {
+      Num sum = ifApplied(step, a, b, add(a, b, tainted));
+      if (terms > 0 && std::isfinite(sum.v))
+        sum.e += kU * terms * std::fabs(step.startedSum == 1 ? b.v : a.v);
+      return sum;
     });
+  }
   case Op::SubF:
     return mapFloats(step, to, [&](Num a, Num b) {
       return ifApplied(step, a, b, sub(a, b, tainted));

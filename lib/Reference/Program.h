@@ -168,6 +168,9 @@ struct Step {
   bool rowFirst = false, rowSecond = false;
   // In a loop over tiles. MulF: of what it carries; Product: of a tile.
   bool rescales = false;
+  // AddF in a loop over tiles: of the operands, from 1 on, the product of a
+  // tile that a kernel may start at the other one.
+  unsigned startedSum = 0;
   unsigned lastUse = 0; // the last step that needs it
 
   // What some operations have more:

@@ -41,7 +41,7 @@ ExprRef Generator::explicitSum() {
   ExprRef s = scores[random.below(scores.size())], v = valueRead();
   std::string acc = fresh("acc");
   Axes axes = (s->axes | v->axes) & ~axisN;
-  switch (weighted({5, 1, 1, 1, 1})) {
+  switch (weighted({5, 1, 1, 1, 1, 1})) {
   case 0: {
     std::string mx = fresh("mx"), l = fresh("l"), top = fresh("top"),
                 at = fresh("at"), w = fresh("w"), old = fresh("old");
@@ -79,6 +79,21 @@ ExprRef Generator::explicitSum() {
                       " * rsqrt(0.5 + sum[e](" + of + " * " + of + ")));",
                   {probabilities[random.below(probabilities.size())], v});
     axes |= program.statements.back().value->axes;
+    break;
+  }
+  case 4: { // no more than some keys, of those that a mask leaves
+    std::string used = fresh("used");
+    ExprRef seen = masks.empty() ? comparison(outer | axisM | axisN)
+                                 : masks[random.below(masks.size())];
+    if (!(seen->axes & axisN))
+      seen = b("(n <= $)", {keyPosition()}, axisN);
+    loopOverTiles({used, acc}, used + " = 0, " + acc + " = 0",
+                  "let seen" + used + " = $ && " + used + " < 9; next (" +
+                      used + " = " + used + " + sum[n](where(seen" + used +
+                      ", 1, 0)), " + acc + " = " + acc +
+                      " + sum[n](where(seen" + used + ", $, 0.0) * $));",
+                  {seen, probabilities[random.below(probabilities.size())], v});
+    axes |= (seen->axes | program.statements.back().value->axes) & ~axisN;
     break;
   }
   default: { // the delta rule: values less what a state recalls of them

@@ -97,6 +97,41 @@ attn.kernel @k sizes(%M) indices(%m < M) ins(%X: f32[M], %Y: f32[M]) outs(%A: f3
   EXPECT_EQ(a.values[1], 0);
 }
 
+/// A tile's product may start at what it is added to: each of its terms is
+/// rounded at that size. Other sums are added when they are done.
+TEST(Reference, ProductThatStartsAtWhatIsCarried) {
+  auto boundOf = [](const char *terms) {
+    ParsedKernel kernel(std::string(R"mlir(
+attn.kernel @k sizes(%M, %N) indices(%m < M, %n < N)
+    ins(%X: f32[M, N], %Y: f32[N], %S: f32[M]) outs(%A: f32[M]) {
+  %c0 = arith.constant 0 : index
+  %x = attn.read %X[%m, %n] : tensor<?x?xf32>
+  %y = attn.read %Y[%n] : tensor<?xf32>
+  %start = attn.read %S[%m] : tensor<?xf32>
+  %product = arith.mulf %x, %y : f32
+  %a = attn.for %t of %n from %c0 to %N by 64 carry(%sum = %start) : f32 {
+    %of_tile = attn.reduce sum )mlir") +
+                        terms + R"mlir( : f32
+    %next = arith.addf %sum, %of_tile : f32
+    attn.next %next : f32
+  }
+  attn.write %a to %A[%m] : f32, tensor<?xf32>
+})mlir");
+    HostTensor x = HostTensor::allocate(ElementType::F32, {1, 64});
+    HostTensor y = HostTensor::allocate(ElementType::F32, {64});
+    HostTensor start = HostTensor::allocate(ElementType::F32, {1});
+    for (int64_t n = 0; n < 64; ++n) {
+      x.set({0, n}, 1e-3);
+      y.set({n}, 1e-3);
+    }
+    start.set({0}, 1);
+    return kernel.evaluate({x, y, start}).outputs[0].bounds[0];
+  };
+  EXPECT_GT(boundOf("%product over (%t) product f32"), 60 * 0x1p-24);
+  EXPECT_LT(boundOf("%product over (%t) product f32"), 70 * 0x1p-24);
+  EXPECT_LT(boundOf("%y over (%t)"), 8 * 0x1p-24);
+}
+
 /// The other choice's own NaN is none of the row's: an entropy, whose masked
 /// probabilities are 0, is compared, unless a score in its row is NaN.
 TEST(Reference, NaNOfAChoiceThatIsNotTaken) {
