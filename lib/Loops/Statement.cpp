@@ -173,11 +173,15 @@ private:
                [&](Value factor) { return summed.test(axes.of(factor)); });
   }
 
-  bool hasLoopInBothFactors(attn::ReduceOp product) {
+  attn::Axes axesOfBothFactors(attn::ReduceOp product) {
     auto factors = product.getOperand().getDefiningOp<arith::MulFOp>();
     attn::Axes both = axes.of(factors.getLhs());
     both &= axes.of(factors.getRhs());
-    return !attn::Axes(loop).test(both);
+    return both;
+  }
+
+  bool hasLoopInBothFactors(attn::ReduceOp product) {
+    return !attn::Axes(loop).test(axesOfBothFactors(product));
   }
 
   /// Rows of reductions whose scores are no product: the axis whose rows share
@@ -249,6 +253,18 @@ private:
     return shared;
   }
 
+  /// The axes that both factors of a loop's product have and all that the loop
+  /// reads: as rows they would be a third axis of what each tile holds.
+  attn::Axes findUnshared() {
+    attn::Axes result = none;
+    for (attn::ReduceOp reduction : loops)
+      if (isProduct(reduction))
+        for (BlockArgument axis : axes.indicesOf(axesOfBothFactors(reduction)))
+          if (countShared(axes.numberOf(axis)) == 0)
+            result.set(axes.numberOf(axis));
+    return result;
+  }
+
   /// Whether a value is used for indices of reads alone, if at all.
   static bool isIndexOnly(Value read) {
     llvm::SetVector<Operation *> users;
@@ -275,6 +291,7 @@ private:
     auto [lhs, rhs] = getSides(products);
     if (!both) {
       lhs |= rhs;
+      lhs.reset(findUnshared());
       if (BlockArgument rows = findRows(lhs, /*mustShare=*/false))
         place(rows, /*beside=*/false);
       return;

@@ -432,6 +432,11 @@ FailureOr<Value> Assignment::makeLeft(tile::DotOp dot, Value factor) {
     rounded = inLayout(*rounded, NaturalLayouts::shared(tileType(*rounded)));
   if (tile::getShared(rounded->getType()) && !keepsLeft(dot, *rounded))
     return rounded;
+  // Likewise a product whose rows or columns are not those of this one's left.
+  RankedTensorType type = tileType(*rounded), result = dot.getType();
+  if (!isReadAsLeft(tile::withLayout(type, natural.get(type)),
+                    tile::withLayout(result, natural.get(result))))
+    return inLayout(*rounded, NaturalLayouts::shared(type));
   return inNatural(*rounded);
 }
 

@@ -147,4 +147,25 @@ tile::SharedAttr NaturalLayouts::sharedForScores(RankedTensorType type) {
                                     type.getElementTypeBitWidth() / 8));
 }
 
+std::optional<unsigned> rowsOfAccumulator(const Layout &result) {
+  constexpr tile::Digit rows = {8, tile::Unit::Lane, 4};
+  for (unsigned axis : {0, 1})
+    if (!result.digits(axis).empty() && result.digits(axis).front() == rows)
+      return axis;
+  return std::nullopt;
+}
+
+bool isReadAsLeft(RankedTensorType left, RankedTensorType result) {
+  const Layout of = tile::getFragment(result).getLayout();
+  const Layout layout = tile::getFragment(left).getLayout();
+  std::optional<unsigned> rows = rowsOfAccumulator(of);
+  if (!rows)
+    return false;
+  unsigned row = *tile::getAxisPosition(left, tile::getAxes(result)[*rows]);
+  ArrayRef<tile::Digit> columns = layout.digits(1 - row);
+  return layout.slice(row) == of.slice(*rows) && columns.size() >= 2 &&
+         columns[0] == tile::Digit{2, tile::Unit::Register, 1} &&
+         columns[1] == tile::Digit{4, tile::Unit::Lane, 1};
+}
+
 } // namespace attentile

@@ -1,5 +1,4 @@
-//===- NaturalLayouts.h - where a kernel's tiles lie by themselves -*- C++
-//-*-===//
+//===- NaturalLayouts.h - where a kernel's tiles lie ------------*- C++ -*-===//
 //
 // Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -54,6 +53,15 @@ private:
   const KernelAxes &axes;
   tile::WarpsAttr warps;
 };
+
+/// Whether matrix instructions that make `result` read a left factor from the
+/// registers of its fragment: the rows of their accumulators, and for columns
+/// pairs in groups of four lanes. Both tiles are of two axes.
+bool isReadAsLeft(mlir::RankedTensorType left, mlir::RankedTensorType result);
+
+/// The axis of a product's result that is its accumulators' rows: 8 of them in
+/// groups of 4 lanes. None where it lies in another way.
+std::optional<unsigned> rowsOfAccumulator(const tile::Layout &result);
 
 } // namespace attentile
 

@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Tile/Tile.h"
+#include "NaturalLayouts.h"
 #include "attentile/Mapping/Passes.h"
 
 namespace attentile {
@@ -51,17 +51,17 @@ LogicalResult verifyTypes(Operation *op, TypeRange types, int64_t warps) {
 }
 
 /// The left factor is the one with the axis that the result has in rows of
-/// accumulators: 8 of them in groups of 4 lanes.
+/// accumulators.
 LogicalResult verifyDot(tile::DotOp dot) {
   tile::FragmentAttr result = tile::getFragment(dot.getType());
-  if (!result || result.getLayout().rank() != 2)
-    return dot.emitOpError("expected a result of two axes in registers, got ")
+  std::optional<unsigned> row;
+  if (result && result.getLayout().rank() == 2)
+    row = rowsOfAccumulator(result.getLayout());
+  if (!row)
+    return dot.emitOpError("expected a result that lies as matrix instructions "
+                           "accumulate it, got ")
            << dot.getType();
-  const tile::Digit rowDigit = {8, tile::Unit::Lane, 4};
-  const tile::Layout resultLayout = result.getLayout(); // digits() refers to it
-  ArrayRef<tile::Digit> first = resultLayout.digits(0);
-  unsigned row = !first.empty() && first.front() == rowDigit ? 0 : 1;
-  StringAttr rows = tile::getAxes(dot.getType())[row];
+  StringAttr rows = tile::getAxes(dot.getType())[*row];
   bool isLhsLeft =
       tile::getAxisPosition(dot.getLhs().getType(), rows).has_value();
   Type left = (isLhsLeft ? dot.getLhs() : dot.getRhs()).getType();
@@ -73,22 +73,11 @@ LogicalResult verifyDot(tile::DotOp dot) {
       tile::getElementType(right) != dot.getProduct())
     return dot.emitOpError("expected factors of ")
            << dot.getProduct() << ", got " << left << " and " << right;
-  tile::FragmentAttr fragment = tile::getFragment(left);
-  if (!fragment)
-    return success();
-  unsigned leftRow = *tile::getAxisPosition(left, rows);
-  const tile::Layout &layout = fragment.getLayout();
-  if (layout.slice(leftRow) != resultLayout.slice(row))
-    return dot.emitOpError("expected the left factor's rows to lie as those "
-                           "of the result, ")
-           << result << ", got " << fragment;
-  ArrayRef<tile::Digit> columns = layout.digits(1 - leftRow);
-  if (columns.size() < 2 ||
-      columns[0] != tile::Digit{2, tile::Unit::Register, 1} ||
-      columns[1] != tile::Digit{4, tile::Unit::Lane, 1})
-    return dot.emitOpError("expected the left factor's columns as matrix "
-                           "instructions read them, got ")
-           << fragment;
+  if (tile::getFragment(left) &&
+      !isReadAsLeft(cast<RankedTensorType>(left), dot.getType()))
+    return dot.emitOpError("expected the left factor as matrix instructions "
+                           "read it for ")
+           << result << ", got " << tile::getFragment(left);
   return success();
 }
 

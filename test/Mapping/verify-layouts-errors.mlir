@@ -36,7 +36,7 @@ tile.program @kernels sizes(%M) ins(%X: f32[M]) outs(%Y: f32[M]) {
   tile.kernel @factors grid() attributes {tile.warps = #tile.warps<rows = "m">} {
     %o = arith.constant dense<1.0> : tensor<16x16xf16, #other>
     %k = arith.constant dense<1.0> : tensor<16x16xf16, #shared>
-    // expected-error-re @below {{expected the left factor's rows to lie as those of the result,{{.*}}, got}}
+    // expected-error-re @below {{expected the left factor as matrix instructions read it for{{.*}}, got}}
     %0 = tile.dot %o, %k over ["d"] product f16 : tensor<16x16xf16, #other>, tensor<16x16xf16, #shared> -> tensor<16x16xf32, #mn>
   }
 }
@@ -50,7 +50,7 @@ tile.program @kernels sizes(%M) ins(%X: f32[M]) outs(%Y: f32[M]) {
   tile.kernel @columns grid() attributes {tile.warps = #tile.warps<rows = "m">} {
     %w = arith.constant dense<1.0> : tensor<16x16xf16, #swapped>
     %k = arith.constant dense<1.0> : tensor<16x16xf16, #shared>
-    // expected-error @below {{expected the left factor's columns as matrix instructions read them, got}}
+    // expected-error-re @below {{expected the left factor as matrix instructions read it for{{.*}}, got}}
     %0 = tile.dot %w, %k over ["d"] product f16 : tensor<16x16xf16, #swapped>, tensor<16x16xf16, #shared> -> tensor<16x16xf32, #mn>
   }
 }
@@ -92,7 +92,7 @@ tile.program @kernels sizes(%M) ins(%X: f32[M]) outs(%Y: f32[M]) {
   tile.kernel @result grid() attributes {tile.warps = #tile.warps<rows = "m">} {
     %q = arith.constant dense<1.0> : tensor<16x16xf16, #md>
     %k = arith.constant dense<1.0> : tensor<16x16xf16, #shared>
-    // expected-error @below {{expected a result of two axes in registers, got}}
+    // expected-error @below {{expected a result that lies as matrix instructions accumulate it, got}}
     %0 = tile.dot %q, %k over ["d"] product f16 : tensor<16x16xf16, #md>, tensor<16x16xf16, #shared> -> tensor<16x16xf32, #shared_mn>
   }
 }

@@ -98,10 +98,17 @@ ExprRef Generator::explicitSum() {
   }
   default: { // the delta rule: values less what a state recalls of them
     ExprRef k = readKeySide("K", axisD);
-    loopOverTiles({acc}, acc + " = 0",
-                  "next (" + acc + " = 0.5 * " + acc +
-                      " + sum[n]($ * ($ - tanh(sum[d]($ * " + acc + ")))));",
-                  {k, v, k});
+    // Of keys too what it recalls by values: a product of what are products.
+    bool isBothWays = chance(0.4);
+    std::vector<ExprRef> operands = {k, v, k};
+    if (isBothWays)
+      operands.insert(operands.begin() + 1, v);
+    loopOverTiles(
+        {acc}, acc + " = 0",
+        "next (" + acc + " = 0.5 * " + acc + " + sum[n](" +
+            (isBothWays ? "($ - tanh(sum[e]($ * " + acc + ")))" : "$") +
+            " * ($ - tanh(sum[d]($ * " + acc + ")))));",
+        operands);
     axes = (k->axes | v->axes) & ~axisN;
     return f("sum[d]($ * $)",
              {read(Type::Float, "Q", "T", outer | axisM | axisD),

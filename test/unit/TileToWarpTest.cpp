@@ -101,14 +101,18 @@ TEST(Registers, sameAsFragments) {
     }
 }
 
-/// Loads at loaded indices, lanes sharing both; no rows; a loop within a loop.
+/// Loads at loaded indices, lanes sharing both; no rows; a loop within a loop;
+/// products of what the tile has made by products.
 TEST(Registers, otherPrograms) {
   const std::string folder = "../test/Execution/Inputs/", tiles = "tile-sizes=";
   for (auto [name, sizes] : {std::pair("gathered-scales", "m=16,n=16"),
                              {"decoding", "n=32"},
-                             {"nine-rows", "j=16,x=16"}})
+                             {"nine-rows", "j=16,x=16"},
+                             {"crossed-products", "n=32"}})
     expectSame({(folder + name).c_str(), "bf16", 16, 16, tiles + sizes, "",
                 kRegisters, /*guard=*/true});
+  expectSame({(folder + "both-ways").c_str(), "bf16", 16, 32, /*tiles=*/"", "",
+              kRegisters});
 }
 
 /// A bias that starts the scores' product, with the guard and without it.
