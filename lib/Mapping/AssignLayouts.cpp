@@ -118,11 +118,13 @@ Value Assignment::inLayout(Value value, Attribute layout) {
   if (fragment && isCheap(value)) {
     now = makeAnew(value.getDefiningOp(), fragment);
   } else {
+    // A constant has no layout of its own.
+    Value from = tile::getLayout(value.getType()) ? value : inNatural(value);
     OpBuilder builder(kernel.getContext());
-    builder.setInsertionPointAfterValue(value);
+    builder.setInsertionPointAfterValue(from);
     now = tile::ConvertLayoutOp::create(
         builder, value.getLoc(), tile::withLayout(tileType(value), layout),
-        value);
+        from);
   }
   return made[{value, layout}] = now;
 }

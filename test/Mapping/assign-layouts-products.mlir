@@ -29,4 +29,19 @@ tile.program @kernels sizes(%N) ins(%X: bf16[N, 32], %V: bf16[N, 32], %W: bf16[3
     %s = tile.dot %a, %b over ["n"] product bf16 : tensor<16x32xf32, #nd>, tensor<16x32xf32, #ne> -> tensor<32x32xf32, #de>
     tile.store %s, %S[%d, %e] : tensor<32x32xf32, #de>, tensor<32x32xf32>, (tensor<32xindex, #d>, tensor<32xindex, #e>)
   }
+
+  // A constant as a factor: of registers first, from where it is copied.
+  // CHECK-LABEL: tile.kernel @constant
+  // CHECK: %[[ONES:.*]] = arith.constant dense<1.{{.*}}> : tensor<32x32xbf16, #d_e_fragment>
+  // CHECK: %[[SHARED:.*]] = tile.convert_layout %[[ONES]] : {{.*}} to tensor<32x32xbf16, #d_e_shared>
+  // CHECK: tile.dot %{{.*}}, %[[SHARED]] over ["d"]
+  tile.kernel @constant grid() attributes {tile.warps = #tile.warps<rows = "n", split_rows = 1>} {
+    %n = tile.index %c0 : tensor<16xindex, #n>
+    %d = tile.index %c0 : tensor<32xindex, #d>
+    %e = tile.index %c0 : tensor<32xindex, #e>
+    %ones = arith.constant dense<1.0> : tensor<32x32xbf16, #de>
+    %x = tile.load %X[%n, %d] : tensor<?x32xbf16>, (tensor<16xindex, #n>, tensor<32xindex, #d>) -> tensor<16x32xbf16, #nd>
+    %y = tile.dot %x, %ones over ["d"] product bf16 : tensor<16x32xbf16, #nd>, tensor<32x32xbf16, #de> -> tensor<16x32xf32, #ne>
+    tile.store %y, %S[%n, %e] : tensor<16x32xf32, #ne>, tensor<32x32xf32>, (tensor<16xindex, #n>, tensor<32xindex, #e>)
+  }
 }
