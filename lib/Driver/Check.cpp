@@ -282,7 +282,14 @@ runCheck(const SyntaxTree &tree, const Bindings &bindings, KernelRunner &runner,
   std::vector<PassCheck> checks;
   checks.push_back(checker.runAll(configs, options.after, false));
   if (options.eachPass) {
-    std::vector<Config> set = sets.passSet();
+    // What was asked for; else what failed, and a set of its own.
+    std::vector<Config> set = configs;
+    if (options.only.empty()) {
+      set.clear();
+      for (const PassCheck::Failure &failure : checks.front().failures)
+        set.push_back(llvm::cantFail(sets.parse(failure.configuration)));
+      llvm::append_range(set, sets.passSet());
+    }
     for (const std::string &pass : passes)
       checks.push_back(checker.runAll(set, pass, true));
   }

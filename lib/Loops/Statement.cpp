@@ -27,7 +27,7 @@ public:
       : statement(statement), kernel(known.kernel), axes(known.axes),
         wholeOfKernel(known.whole), tiled(known.tiled), none(axes.setOf({})),
         step(none), tile(none), loop(none), walk(none), whole(none), rest(none),
-        bounds(none), carried(none), single(none) {}
+        bounds(none), carried(none) {}
 
   void run() {
     collectReductions();
@@ -64,8 +64,8 @@ private:
       bounds |= axes.of(op.getLower());
       bounds |= axes.of(op.getUpper());
       carried |= axes.ofAny(op.getResults());
-      if (op.getSize() == 1)
-        single |= axes.setOf(op.getAxis());
+      if (op.getSize() == 1) // one index at a time
+        walk |= axes.setOf(op.getAxis());
       isOverTiles = true;
     });
   }
@@ -385,7 +385,6 @@ private:
       }
       walk |= own.reset(kept);
     }
-    walk |= single;
     loop.reset(walk);
   }
 
@@ -422,7 +421,6 @@ private:
   attn::Axes step, tile, loop, walk, whole;
   attn::Axes rest;            // axes of the left side without a role so far
   attn::Axes bounds, carried; // axes of loops over tiles: bounds, results
-  attn::Axes single;          // and those with tiles of one index
   attn::Axes scored;          // axes that a score has
   SmallVector<attn::ReduceOp> loops, scores;
 };

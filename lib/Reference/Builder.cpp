@@ -278,7 +278,8 @@ unsigned Builder::push(Step step, const Axes &of) {
     });
   if (step.op == Op::AddF && parent)
     for (auto [i, operand] : llvm::enumerate(step.operands))
-      if (program.steps[operand].op == Op::Product)
+      if (program.steps[operand].op == Op::Product &&
+          program.steps[operand].arrayAxes == step.arrayAxes)
         step.startedSum = i + 1;
   if (step.op == Op::Product)
     step.rescales = parent;

@@ -188,6 +188,32 @@ TEST(Check, NamesTheBrokenPass) {
       << again.text;
 }
 
+/// What is run alone, or fails with all passes, is run after each pass too.
+TEST(Check, NamesThePassOfARun) {
+  for (bool only : {true, false}) {
+    Check check("02-causal.attn");
+    check.bindings.add("D=16,E=16", check.diagnostics);
+    check.options.eachPass = true;
+    if (only)
+      check.options.only = {"T=f32,B=2,H=2,G=1,M=7,N=5,strides=contiguous,"
+                            "values=normal,seed=1"};
+    check.runner.brokenFrom = "tile-skip-masked-blocks";
+    std::vector<PassCheck> checks = check.run();
+    ASSERT_EQ(checks.size(), 5u);
+    for (const PassCheck &pass : checks) {
+      if (only)
+        EXPECT_EQ(pass.runs, 1) << check.text;
+      if (!pass.pass.empty() && pass.pass != "tile-skip-masked-blocks") {
+        EXPECT_EQ(pass.failedRuns, 0) << check.text;
+        continue;
+      }
+      ASSERT_FALSE(pass.failures.empty()) << check.text;
+      EXPECT_EQ(pass.failures[0].configuration,
+                checks[0].failures[0].configuration);
+    }
+  }
+}
+
 TEST(Check, FindsWritesOutside) {
   Check check("01-attention.attn");
   check.bindings.add("D=16,E=16,T=f32", check.diagnostics);
