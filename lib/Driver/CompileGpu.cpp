@@ -76,9 +76,9 @@ static void warnOfSpills(const json::Object &manifest, Location loc) {
                      << "' needs more registers than there are: each thread "
                         "writes and reads "
                      << bytes
-                     << " bytes of memory instead, which is slow; a schedule "
-                        "with smaller tiles, or that materializes lets, may "
-                        "need less";
+                     << " bytes of memory instead, which is slow; smaller "
+                        "tiles, of a schedule or of a loop, or a schedule that "
+                        "materializes lets, may need less";
   }
 }
 

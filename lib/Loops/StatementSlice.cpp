@@ -135,12 +135,15 @@ LogicalResult addReducedInTiles(const Statement &statement,
     for (BlockArgument axis : axes.indicesOf(others)) {
       attn::KernelOp kernel = known.kernel;
       std::optional<int64_t> extent = getConstantExtent(kernel, axis);
-      if (!extent || *extent > maxWholeExtent) // [L5.8]
-        return reduction.emitError("expected what is reduced within a loop "
-                                   "over tiles to have a known size of at "
-                                   "most ")
-               << maxWholeExtent << ", got axis '" << kernel.nameOf(axis)
-               << "'";
+      if (!extent || *extent > maxWholeExtent) { // [L5.8]
+        InFlightDiagnostic error =
+            reduction.emitError("expected what is reduced within a loop over "
+                                "tiles to have a known size of at most ")
+            << maxWholeExtent << ", got axis '" << kernel.nameOf(axis) << "'";
+        if (extent)
+          error << " of " << *extent;
+        return error;
+      }
       whole.set(axes.numberOf(axis));
     }
   }
