@@ -124,10 +124,7 @@ public:
   }
 
   LogicalResult run() {
-    FailureOr<attn::Axes> found = findWholeAxes(kernel, axes);
-    if (failed(found))
-      return failure();
-    whole = *found;
+    whole = findWholeAxes(kernel, axes);
     original = llvm::to_vector(llvm::map_range(
         kernel.getHeadBlock(), [](Operation &op) { return &op; }));
     for (Operation *op : original)

@@ -179,8 +179,7 @@ struct Nesting {
 
 } // namespace
 
-FailureOr<attn::Axes> findWholeAxes(attn::KernelOp kernel,
-                                    attn::AxesAnalysis &axes) {
+attn::Axes findWholeAxes(attn::KernelOp kernel, attn::AxesAnalysis &axes) {
   Nesting nesting(kernel, axes);
   attn::Axes whole = axes.setOf({}), known = whole, small = whole;
   for (auto [number, index] : llvm::enumerate(kernel.getIndexArgs()))
@@ -189,21 +188,10 @@ FailureOr<attn::Axes> findWholeAxes(attn::KernelOp kernel,
       if (*extent <= maxWholeExtent)
         small.set(number);
     }
-  for (auto [number, index] : llvm::enumerate(kernel.getIndexArgs())) {
-    if (!nesting.isInnermost(number) ||
-        nesting.isLoopOfState(number, known, small))
-      continue;
-    if (small.test(number))
+  for (unsigned number = 0; number < small.size(); ++number)
+    if (small.test(number) && nesting.isInnermost(number) &&
+        !nesting.isLoopOfState(number, known, small))
       whole.set(number);
-    if (known.test(number))
-      continue;
-    for (auto [i, reduction] : llvm::enumerate(nesting.reductions))
-      if (reduction.getProduct() && nesting.isInsideAnother(i) &&
-          llvm::is_contained(reduction.getAxes(), index))
-        return reduction.emitError("expected the size of axis '")
-               << kernel.nameOf(index)
-               << "' to be known: it is summed inside a score";
-  }
   return whole;
 }
 

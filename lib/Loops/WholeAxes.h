@@ -42,13 +42,12 @@ bool readsPlainly(attn::ReadOp read, attn::AxesAnalysis &axes);
 /// where the same kernel sums squares over d by themselves, or normalises the
 /// queries over d.)
 ///
-/// The extent must be a small constant. Where it is not known, a sum that is a
-/// matrix product is an error (a head size must be known); other axes are
-/// loops. So are axes of sums that many rows share, in sums over axes of known
-/// extent: the state of linear attention. (Statements have more whole axes:
-/// those that their loops over tiles reduce.)
-llvm::FailureOr<attn::Axes> findWholeAxes(attn::KernelOp kernel,
-                                          attn::AxesAnalysis &axes);
+/// The extent must be a small constant; other axes are loops (the checker asks
+/// for the size of an axis that products sum). So are axes of sums that many
+/// rows share, in sums over axes of known extent: the state of linear
+/// attention. (Statements have more whole axes: those that their loops over
+/// tiles reduce.)
+attn::Axes findWholeAxes(attn::KernelOp kernel, attn::AxesAnalysis &axes);
 
 } // namespace attentile
 

@@ -86,3 +86,21 @@ attn.kernel @standard sizes(%M, %N) indices(%m < M, %n < N, %d < 64, %e < 64)
   // CHECK: attn.write %{{.*}} to %O[%m, %e]
   // CHECK-NOT: attn.materialize
 }
+
+// Features of unknown number stand whole in no tile: a loop, before that over
+// keys.
+// CHECK-LABEL: attn.kernel @any_features
+attn.kernel @any_features sizes(%M, %N, %D) indices(%m < M, %n < N, %d < D)
+    ins(%Q: f32[M, D], %K: f32[N, D]) outs(%Y: f32[M]) {
+  %q = attn.read %Q[%m, %d] : tensor<?x?xf32>
+  %k = attn.read %K[%n, %d] : tensor<?x?xf32>
+  %qk = arith.mulf %q, %k : f32
+  %s = attn.reduce sum %qk over (%d) product f32 : f32
+  %y = attn.reduce max %s over (%n) : f32
+  attn.write %y to %Y[%m] : f32, tensor<?xf32>
+  // CHECK: %[[S:.*]] = attn.workspace "sum"
+  // CHECK: attn.grid step() tile(%m, %n) loop(%d) whole() {
+  // CHECK: attn.write %{{.*}} to %[[S]][%m, %n]
+  // CHECK: attn.grid step() tile(%m) loop(%n) whole() {
+  // CHECK: attn.write %{{.*}} to %Y[%m]
+}
