@@ -15,6 +15,7 @@
 
 #include "BallotPlaces.h"
 #include "ComputedFactors.h"
+#include "KeptFactors.h"
 #include "LoadPlaces.h"
 #include "NaturalLayouts.h"
 #include "StorePackets.h"
@@ -32,23 +33,13 @@ using namespace mlir;
 namespace attentile {
 namespace {
 
-/// Registers that a thread may have, and those of them that addresses, row
-/// statistics and operands on their way take.
-constexpr int64_t kRegisters = 255, kOtherRegisters = 64;
-
-/// 32-bit registers of a thread that hold a fragment of this layout.
-int64_t countRegisters(tile::FragmentAttr layout, Type element) {
-  int64_t bits = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
-  return llvm::divideCeil(layout.getLayout().registers() * bits, 32);
-}
-
 /// Gives the tiles of one kernel their layouts, first operation to last.
 class Assignment {
 public:
   Assignment(tile::KernelOp kernel, tile::WarpsAttr warps,
              tile::ResourcesAttr resources)
-      : kernel(kernel), warps(warps), resources(resources), axes(kernel),
-        natural(axes, warps), computed(kernel, natural) {}
+      : kernel(kernel), warps(warps), axes(kernel), natural(axes, warps),
+        computed(kernel, natural), kept(resources, natural) {}
 
   LogicalResult run() {
     if (failed(assignBlock(kernel.getBody().front())))
@@ -72,7 +63,6 @@ private:
   FailureOr<Value> makeLeft(tile::DotOp dot, Value factor);
   FailureOr<Value> makeRight(tile::DotOp dot, Value factor);
   FailureOr<Value> round(tile::DotOp dot, Value factor);
-  bool keepsLeft(tile::DotOp dot, Value factor);
 
   /// `value` in a layout: itself, made anew, or converted, once for all users.
   Value inLayout(Value value, Attribute layout);
@@ -94,12 +84,11 @@ private:
 
   tile::KernelOp kernel;
   tile::WarpsAttr warps;
-  tile::ResourcesAttr resources;
   KernelAxes axes;
   NaturalLayouts natural;
   ComputedFactors computed;
   llvm::DenseMap<std::pair<Value, Attribute>, Value> made;
-  llvm::DenseMap<Value, int64_t> kept; // left factors in registers
+  KeptFactors kept;
   llvm::DenseMap<std::pair<Value, Type>, Value> roundedBefore; // their loop
 };
 
@@ -266,12 +255,18 @@ LogicalResult Assignment::assignElementwise(Operation *op) {
     return op->emitError("expected an operation on tiles that "
                          "tile-assign-layouts knows, got ")
            << op->getName();
-  // Where an operand that is dear to move lies, else where the axes say.
+  // Where an operand that is dear to move lies, else where the axes say: also
+  // what comes from before a branch, which warps may take apart, and would have
+  // to move within it.
   Attribute layout = natural.get(tileType(op->getResult(0)));
+  bool isInBranch = isa<scf::IfOp>(op->getParentOp());
   for (Value operand : op->getOperands())
     if (auto fragment = tile::getFragment(operand.getType());
         fragment && !isCheap(operand)) {
-      layout = fragment;
+      bool isFromBefore =
+          isInBranch && operand.getParentBlock() != op->getBlock();
+      if (!isFromBefore || fragment.getLayout().rank() > 1)
+        layout = fragment;
       break;
     }
   for (OpOperand &operand : op->getOpOperands())
@@ -392,39 +387,6 @@ FailureOr<Value> Assignment::round(tile::DotOp dot, Value factor) {
              tile::withElementType(factor.getType(), dot.getProduct()), factor);
 }
 
-/// Whether a loaded left factor is kept in registers through the loops between
-/// its load and the product.
-bool Assignment::keepsLeft(tile::DotOp dot, Value factor) {
-  scf::ForOp loop = dot->getParentOfType<scf::ForOp>();
-  if (!loop || loop->isAncestor(factor.getDefiningOp()))
-    return false;
-  if (resources)
-    return resources.getKeepLeft();
-  if (kept.contains(factor))
-    return true;
-  // The loop's carried tiles, the products within it that are not carried, and
-  // every left factor that is kept already.
-  auto registers = [&](Value value) -> int64_t {
-    if (!tile::isTile(value.getType()))
-      return 0;
-    return countRegisters(natural.get(tileType(value)),
-                          tile::getElementType(value.getType()));
-  };
-  int64_t total = kOtherRegisters + registers(factor), scores = 0;
-  for (Value carried : loop.getRegionIterArgs())
-    total += registers(carried);
-  loop.walk([&](tile::DotOp inner) {
-    if (!inner.getAcc())
-      scores = std::max(scores, registers(inner.getResult()));
-  });
-  for (auto [other, count] : kept)
-    total += count;
-  if (total + scores > kRegisters)
-    return false;
-  kept[factor] = registers(factor);
-  return true;
-}
-
 FailureOr<Value> Assignment::makeLeft(tile::DotOp dot, Value factor) {
   FailureOr<Value> rounded = round(dot, factor);
   if (failed(rounded))
@@ -432,7 +394,7 @@ FailureOr<Value> Assignment::makeLeft(tile::DotOp dot, Value factor) {
   // As what is loaded: to shared memory, and from there where it is needed.
   if (computed.hasLeft(factor))
     rounded = inLayout(*rounded, NaturalLayouts::shared(tileType(*rounded)));
-  if (tile::getShared(rounded->getType()) && !keepsLeft(dot, *rounded))
+  if (tile::getShared(rounded->getType()) && !kept.keeps(dot, *rounded))
     return rounded;
   // Likewise a product whose rows or columns are not those of this one's left.
   RankedTensorType type = tileType(*rounded), result = dot.getType();

@@ -102,7 +102,7 @@ TEST(Registers, sameAsFragments) {
 }
 
 /// Loads at loaded indices, lanes sharing both; no rows; a loop within a loop;
-/// products of what the tile has made by products.
+/// products of what the tile has made by products; masks of sums for each key.
 TEST(Registers, otherPrograms) {
   const std::string folder = "../test/Execution/Inputs/", tiles = "tile-sizes=";
   for (auto [name, sizes] : {std::pair("gathered-scales", "m=16,n=16"),
@@ -113,6 +113,10 @@ TEST(Registers, otherPrograms) {
                 kRegisters, /*guard=*/true});
   expectSame({(folder + "both-ways").c_str(), "bf16", 16, 32, /*tiles=*/"", "",
               kRegisters});
+  const std::string name = folder + "counted-documents";
+  KernelCase documents{name.c_str(), "bf16", 16, 16};
+  documents.guard = documents.lists = true;
+  expectSame(documents);
 }
 
 /// A bias that starts the scores' product, with the guard and without it.
