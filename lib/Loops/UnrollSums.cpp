@@ -7,9 +7,11 @@
 //
 // Does: makes a score that is a sum of products over several axes, as over
 // groups of features, a sum of products over one of them, one for each index of
-// the others. Expects: attn.kernel, before attn-form-grids; nested sums as one
-// (attn-merge-sums). Leaves: the same formulas. Does not handle: axes whose
-// size is not known; sums within loops over tiles.
+// the others; and a score that is a sum of few terms, such as a distance of
+// points, the terms added one by one. Expects: attn.kernel, before
+// attn-form-grids; nested sums as one (attn-merge-sums). Leaves: the same
+// formulas. Does not handle: axes whose size is not known; sums within loops
+// over tiles.
 //
 //===----------------------------------------------------------------------===//
 //
@@ -18,6 +20,10 @@
 // accumulators are the next one's. Of many indices, or of what goes through
 // memory, a sum of sums is made: all scores go through memory, which is slow,
 // but not as slow as products element by element.
+//
+// Terms that are no product of matrices are computed for each row and key, and
+// a tile has a multiple of 16 of them along each axis: of three coordinates it
+// computes sixteen. One by one they are tiles of rows and keys.
 //
 
 #include "Attn/Attn.h"
@@ -45,13 +51,17 @@ namespace {
 /// and what registers do.
 constexpr int64_t kMostProducts = 16, kMostTerms = 1024, kMostInRegisters = 256;
 
+/// What a tile has of an axis is a multiple of it. Of few terms there are fewer
+/// than would be computed.
+constexpr int64_t kBlock = 16, kFewTerms = 24;
+
 /// Longer sums are left alone.
 constexpr int64_t kMostSummed = 1 << 16;
 
 /// Elements of 16 bits that one copy reads.
 constexpr int64_t kPacket = 8;
 
-/// A sum of products over several short axes: that which stays, and the others.
+/// A sum over short axes: that which stays, if one does, and the others.
 struct ShortAxes {
   BlockArgument kept;
   SmallVector<BlockArgument> others;
@@ -64,6 +74,67 @@ public:
   explicit ScoreSearch(attn::KernelOp kernel) : kernel(kernel), axes(kernel) {}
 
   std::optional<ShortAxes> find(attn::ReduceOp sum) {
+    std::optional<ShortAxes> few = findFewTerms(sum);
+    return few ? few : findGroups(sum);
+  }
+
+  /// What depends on one of the axes, operands first; nothing if that goes
+  /// through memory.
+  std::optional<SmallVector<Operation *>>
+  findSlice(Value terms, ArrayRef<BlockArgument> of) {
+    attn::Axes own = axes.setOf(llvm::to_vector_of<Value>(of));
+    SmallVector<Operation *> result;
+    for (Operation *op : sliceOf(terms)) {
+      if (!axes.ofAny(op->getResults()).anyCommon(own))
+        continue;
+      if (isa<attn::MaterializeOp>(op) || op->getNumRegions())
+        return std::nullopt;
+      result.push_back(op);
+    }
+    return result;
+  }
+
+private:
+  /// The axes of a sum of few terms for each row and key, unless it is a
+  /// product of matrices.
+  std::optional<ShortAxes> findFewTerms(attn::ReduceOp sum) {
+    if (sum.getKind() != attn::ReduceKind::Sum ||
+        !isa<FloatType>(sum.getType()) || !isReduced(sum) ||
+        !isOfPairs(sum.getOperand()) || isMatrixProduct(sum))
+      return std::nullopt;
+    ShortAxes result;
+    bool isPadded = false;
+    for (BlockArgument index : axes.indicesOf(axes.setOf(sum.getAxes()))) {
+      std::optional<int64_t> extent = getConstantExtent(kernel, index);
+      if (!extent || *extent == 0 || (result.indices *= *extent) > kFewTerms)
+        return std::nullopt;
+      isPadded |= *extent % kBlock != 0;
+      result.others.push_back(index);
+    }
+    result.fitsTile = true;
+    return isPadded ? std::optional(result) : std::nullopt;
+  }
+
+  /// Whether a value is made of tensors none of which has all of its axes, and
+  /// of no reduction.
+  bool isOfPairs(Value value) {
+    const attn::Axes own = axes.of(value);
+    return llvm::none_of(sliceOf(value), [&](Operation *op) {
+      return isa<attn::ReduceOp, attn::ForOp>(op) ||
+             (isa<attn::ReadOp>(op) && !own.test(axes.of(op->getResult(0))));
+    });
+  }
+
+  /// Whether each factor has an axis that the other lacks.
+  bool isMatrixProduct(attn::ReduceOp sum) {
+    auto factors = sum.getOperand().getDefiningOp<arith::MulFOp>();
+    if (!factors || !sum.getProduct())
+      return false;
+    attn::Axes lhs = axes.of(factors.getLhs()), rhs = axes.of(factors.getRhs());
+    return lhs.test(rhs) && rhs.test(lhs);
+  }
+
+  std::optional<ShortAxes> findGroups(attn::ReduceOp sum) {
     auto factors = sum.getProduct()
                        ? sum.getOperand().getDefiningOp<arith::MulFOp>()
                        : arith::MulFOp();
@@ -106,23 +177,6 @@ public:
     return result;
   }
 
-  /// What depends on one of the axes, operands first; nothing if that goes
-  /// through memory.
-  std::optional<SmallVector<Operation *>>
-  findSlice(Value terms, ArrayRef<BlockArgument> of) {
-    attn::Axes own = axes.setOf(llvm::to_vector_of<Value>(of));
-    SmallVector<Operation *> result;
-    for (Operation *op : sliceOf(terms)) {
-      if (!axes.ofAny(op->getResults()).anyCommon(own))
-        continue;
-      if (isa<attn::MaterializeOp>(op) || op->getNumRegions())
-        return std::nullopt;
-      result.push_back(op);
-    }
-    return result;
-  }
-
-private:
   static bool isMadeOfReductions(Operation *op) {
     return isMadeOf(op->getResult(0), [](Operation *below) {
       return isa<attn::ReduceOp, attn::ForOp>(below);
@@ -146,7 +200,8 @@ private:
   attn::AxesAnalysis axes;
 };
 
-/// The sum over what is kept at each index of the other axes, added up.
+/// The sum over what is kept, or the term, at each index of the other axes,
+/// added up.
 Value unroll(attn::KernelOp kernel, attn::ReduceOp sum, const ShortAxes &found,
              ArrayRef<Operation *> slice) {
   OpBuilder builder(sum);
@@ -163,13 +218,14 @@ Value unroll(attn::KernelOp kernel, attn::ReduceOp sum, const ShortAxes &found,
     }
     for (Operation *op : slice)
       builder.clone(*op, copies);
-    Value product = attn::ReduceOp::create(
-        builder, sum.getLoc(), sum.getKind(), copies.lookup(sum.getOperand()),
-        ValueRange(found.kept), sum.getProductAttr());
-    result = result
-                 ? arith::AddFOp::create(builder, sum.getLoc(), result, product)
-                       .getResult()
-                 : product;
+    Value part = copies.lookupOrDefault(sum.getOperand());
+    if (found.kept)
+      part =
+          attn::ReduceOp::create(builder, sum.getLoc(), sum.getKind(), part,
+                                 ValueRange(found.kept), sum.getProductAttr());
+    result = result ? arith::AddFOp::create(builder, sum.getLoc(), result, part)
+                          .getResult()
+                    : part;
   }
   return result;
 }
@@ -197,10 +253,14 @@ struct AttnUnrollSums : impl::AttnUnrollSumsBase<AttnUnrollSums> {
           continue;
         auto slice = search.findSlice(sum.getOperand(), found->others);
         bool isUnrolled = slice && found->fitsTile;
+        if (!isUnrolled && !found->kept) // through memory
+          continue;
         remark::passed(
             sum.getLoc(),
             remark::RemarkOpts::name("ScoreOfAxes").category(DEBUG_TYPE))
-            << remark::add(isUnrolled
+            << remark::add(!found->kept
+                               ? "the few terms of a score are added one by one"
+                           : isUnrolled
                                ? "a score over several axes is a product for "
                                  "each index of the shorter ones"
                                : "a score over several axes is a sum of "
