@@ -32,6 +32,7 @@ static constexpr llvm::StringRef kOptimizing[] = {
     "attn-merge-sums",
     "attn-gather-products",
     "attn-unroll-sums",
+    "attn-unroll-columns",
     "attn-materialize-factors",
     "tile-fuse-online-softmax",
     "tile-list-blocks",
@@ -123,6 +124,8 @@ void buildGrids(OpPassManager &pm, const PipelineOptions &options) {
     pm.addPass(createAttnGatherProducts());
   if (options.isEnabled("attn-unroll-sums"))
     pm.addPass(createAttnUnrollSums());
+  if (options.isEnabled("attn-unroll-columns"))
+    pm.addPass(createAttnUnrollColumns());
   if (options.isEnabled("attn-materialize-factors"))
     pm.addPass(createAttnMaterializeFactors());
   AttnFormGridsOptions forming;

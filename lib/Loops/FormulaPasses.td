@@ -103,7 +103,8 @@ def AttnUnrollSums : Pass<"attn-unroll-sums"> {
     product over the axis along which elements lie together, else the longest,
     for each index of the others, sixteen at most. Of more, or of factors that
     go through memory, it is a sum of sums: a grid of its own, all scores in
-    memory.
+    memory. Up to 24 terms that are no product of matrices, as the distance of
+    two points, are added one by one: tiles have a multiple of 16 of them.
 
     Before:
 
@@ -121,6 +122,37 @@ def AttnUnrollSums : Pass<"attn-unroll-sums"> {
     %s0 = attn.reduce sum %p over(%d) product f32 : f32
     ...
     %s = arith.addf %s0, %s1 : f32
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def AttnUnrollColumns : Pass<"attn-unroll-columns"> {
+  let summary = "outputs of several column axes as products over one";
+  let description = [{
+    Columns of an output that only its values have stand whole in a tile. Where
+    they are several short axes, as the points of `V[n, p, x]`, a sum over keys
+    is no product of matrices, and each axis is padded. The output is written
+    once for each index of all but the longest of them, sixteen at most: as many
+    products of the same weights.
+
+    Before:
+
+    ```mlir
+    %v = attn.read %V[%n, %p, %x] : tensor<?x4x2xf32>      // %p < 4, %x < 2
+    %t = arith.mulf %w, %v : f32
+    %o = attn.reduce sum %t over(%n) product f32 : f32
+    attn.write %o to %O[%m, %p, %x] : f32, tensor<?x4x2xf32>
+    ```
+
+    After:
+
+    ```mlir
+    %v0 = attn.read %V[%n, %p, %c0] : tensor<?x4x2xf32>
+    %t0 = arith.mulf %w, %v0 : f32
+    %o0 = attn.reduce sum %t0 over(%n) product f32 : f32
+    attn.write %o0 to %O[%m, %p, %c0] : f32, tensor<?x4x2xf32>
+    ...
     ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];

@@ -28,11 +28,10 @@
 
 #include "Attn/Attn.h"
 #include "MadeOf.h"
+#include "Unrolling.h"
 #include "WholeAxes.h"
-#include "attentile/AxesAnalysis.h"
 #include "attentile/Loops/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 
 namespace attentile {
@@ -78,20 +77,9 @@ public:
     return few ? few : findGroups(sum);
   }
 
-  /// What depends on one of the axes, operands first; nothing if that goes
-  /// through memory.
-  std::optional<SmallVector<Operation *>>
-  findSlice(Value terms, ArrayRef<BlockArgument> of) {
-    attn::Axes own = axes.setOf(llvm::to_vector_of<Value>(of));
-    SmallVector<Operation *> result;
-    for (Operation *op : sliceOf(terms)) {
-      if (!axes.ofAny(op->getResults()).anyCommon(own))
-        continue;
-      if (isa<attn::MaterializeOp>(op) || op->getNumRegions())
-        return std::nullopt;
-      result.push_back(op);
-    }
-    return result;
+  std::optional<SmallVector<Operation *>> findSlice(attn::ReduceOp sum,
+                                                    const ShortAxes &found) {
+    return findSliceOf(sum.getOperand(), found.others, axes);
   }
 
 private:
@@ -205,28 +193,18 @@ private:
 Value unroll(attn::KernelOp kernel, attn::ReduceOp sum, const ShortAxes &found,
              ArrayRef<Operation *> slice) {
   OpBuilder builder(sum);
+  Location loc = sum.getLoc();
   Value result;
-  for (int64_t number = 0; number < found.indices; ++number) {
-    IRMapping copies;
-    int64_t rest = number;
-    for (BlockArgument axis : llvm::reverse(found.others)) {
-      int64_t extent = *getConstantExtent(kernel, axis);
-      copies.map(axis, arith::ConstantIndexOp::create(builder, sum.getLoc(),
-                                                      rest % extent)
-                           .getResult());
-      rest /= extent;
-    }
-    for (Operation *op : slice)
-      builder.clone(*op, copies);
-    Value part = copies.lookupOrDefault(sum.getOperand());
+  forEachIndex(kernel, builder, loc, found.others, slice, [&](IRMapping &at) {
+    Value part = at.lookupOrDefault(sum.getOperand());
     if (found.kept)
       part =
-          attn::ReduceOp::create(builder, sum.getLoc(), sum.getKind(), part,
+          attn::ReduceOp::create(builder, loc, sum.getKind(), part,
                                  ValueRange(found.kept), sum.getProductAttr());
-    result = result ? arith::AddFOp::create(builder, sum.getLoc(), result, part)
-                          .getResult()
-                    : part;
-  }
+    result = result
+                 ? arith::AddFOp::create(builder, loc, result, part).getResult()
+                 : part;
+  });
   return result;
 }
 
@@ -251,7 +229,7 @@ struct AttnUnrollSums : impl::AttnUnrollSumsBase<AttnUnrollSums> {
         std::optional<ShortAxes> found = search.find(sum);
         if (!found)
           continue;
-        auto slice = search.findSlice(sum.getOperand(), found->others);
+        auto slice = search.findSlice(sum, *found);
         bool isUnrolled = slice && found->fitsTile;
         if (!isUnrolled && !found->kept) // through memory
           continue;

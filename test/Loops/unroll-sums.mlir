@@ -108,3 +108,37 @@ attn.kernel @parts sizes(%M, %N) indices(%m < M, %n < N, %d < 64, %r < 2)
   %u = attn.reduce max %s over(%n) : f32
   attn.write %u to %A[%m] : f32, tensor<?xf32>
 }
+
+// The distance of points of three coordinates, no product of matrices: its terms one by one. What one tensor has all of
+// (a key's length) is none of pairs, a product of coordinates is one of matrices, and sixteen terms are a tile's.
+// CHECK-LABEL: attn.kernel @points
+// CHECK-COUNT-3: arith.mulf
+// CHECK-NOT: arith.mulf
+// CHECK: %[[TWO:.*]] = arith.addf
+// CHECK: %[[D:.*]] = arith.addf %[[TWO]], %{{.*}} : f32
+// CHECK: arith.mulf
+// CHECK: attn.reduce sum %{{.*}} over(%x) product f32
+// CHECK: arith.mulf
+// CHECK: attn.reduce sum %{{.*}} over(%x) product f32
+// CHECK: attn.reduce sum %{{.*}} over(%y) : f32
+attn.kernel @points sizes(%M, %N) indices(%m < M, %n < N, %x < 3, %y < 16)
+    ins(%Q: f32[M, 3], %K: f32[N, 3], %A: f32[M, 16], %B: f32[N, 16]) outs(%O: f32[M]) {
+  %q = attn.read %Q[%m, %x] : tensor<?x3xf32>
+  %k = attn.read %K[%n, %x] : tensor<?x3xf32>
+  %far = arith.subf %q, %k : f32
+  %square = arith.mulf %far, %far : f32
+  %d = attn.reduce sum %square over(%x) product f32 : f32
+  %kk = arith.mulf %k, %k : f32
+  %length = attn.reduce sum %kk over(%x) product f32 : f32
+  %qk = arith.mulf %q, %k : f32
+  %s = attn.reduce sum %qk over(%x) product f32 : f32
+  %a = attn.read %A[%m, %y] : tensor<?x16xf32>
+  %b = attn.read %B[%n, %y] : tensor<?x16xf32>
+  %ab = arith.subf %a, %b : f32
+  %t = attn.reduce sum %ab over(%y) : f32
+  %0 = arith.addf %d, %length : f32
+  %1 = arith.addf %0, %s : f32
+  %2 = arith.addf %1, %t : f32
+  %o = attn.reduce max %2 over(%n) : f32
+  attn.write %o to %O[%m] : f32, tensor<?xf32>
+}

@@ -1,0 +1,139 @@
+//===- UnrollColumns.cpp - outputs of several columns, one at a time ------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Does: makes the write of an output whose columns are several short axes of
+// its values, as the points of sum[n](p[m, n] * V[n, p, x]), a write for each
+// index of all but the longest of them. Expects: attn.kernel without softmax,
+// before attn-form-grids. Leaves: the same elements. Does not handle: axes
+// whose size is not known; values that are made of reductions.
+//
+//===----------------------------------------------------------------------===//
+//
+// Such columns stand whole in a tile, each axis padded to a multiple of 16, and
+// a sum that has two of them is no product of matrices. One by one they are
+// products of the same weights, which a grid computes once.
+//
+
+#include "MadeOf.h"
+#include "Unrolling.h"
+#include "WholeAxes.h"
+#include "attentile/Loops/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Remarks.h"
+
+namespace attentile {
+#define GEN_PASS_DEF_ATTNUNROLLCOLUMNS
+#include "Loops/Passes.h.inc"
+} // namespace attentile
+
+#define DEBUG_TYPE "attn-unroll-columns"
+
+using namespace mlir;
+
+namespace attentile {
+namespace {
+
+/// Products that an output is made of, and columns of them all, as tiles have
+/// them.
+constexpr int64_t kMostProducts = 16, kMostColumns = 256, kBlock = 16;
+
+class ColumnSearch {
+public:
+  explicit ColumnSearch(attn::KernelOp kernel) : kernel(kernel), axes(kernel) {}
+
+  /// The axes of a write to be written one index at a time; none without a sum
+  /// of weights, made of reductions, by values that alone have several of its
+  /// axes.
+  SmallVector<BlockArgument> find(attn::WriteOp write) {
+    attn::Axes columns = axes.setOf({});
+    for (Operation *op : sliceOf(write.getValue()))
+      if (auto sum = dyn_cast<attn::ReduceOp>(op))
+        columns |= findColumns(sum);
+    columns &= axes.setOf(write.getIndices());
+    SmallVector<BlockArgument> result = axes.indicesOf(columns);
+    if (result.size() < 2)
+      return {};
+    BlockArgument longest;
+    int64_t elements = 1, most = 0;
+    for (BlockArgument index : result) {
+      std::optional<int64_t> extent = getConstantExtent(kernel, index);
+      if (!extent || *extent == 0 || *extent > kMostColumns)
+        return {};
+      elements *= *extent;
+      if (*extent >= most)
+        longest = index, most = *extent;
+    }
+    int64_t products = elements / most;
+    if (products > kMostProducts ||
+        products * int64_t(llvm::alignTo(most, kBlock)) > kMostColumns)
+      return {};
+    llvm::erase(result, longest);
+    return result;
+  }
+
+  std::optional<SmallVector<Operation *>>
+  findSlice(attn::WriteOp write, ArrayRef<BlockArgument> of) {
+    return findSliceOf(write.getValue(), of, axes);
+  }
+
+private:
+  /// The axes of a product's values that its weights lack.
+  attn::Axes findColumns(attn::ReduceOp sum) {
+    auto factors = sum.getProduct()
+                       ? sum.getOperand().getDefiningOp<arith::MulFOp>()
+                       : arith::MulFOp();
+    if (!factors)
+      return axes.setOf({});
+    Value weights = factors.getLhs(), values = factors.getRhs();
+    if (!isReduction(weights))
+      std::swap(weights, values);
+    if (!isReduction(weights) || isReduction(values))
+      return axes.setOf({});
+    attn::Axes result = axes.of(values);
+    return result.reset(axes.of(weights));
+  }
+
+  static bool isReduction(Value value) {
+    return isMadeOf(value, [](Operation *op) {
+      return isa<attn::ReduceOp, attn::ForOp>(op);
+    });
+  }
+
+  attn::KernelOp kernel;
+  attn::AxesAnalysis axes;
+};
+
+void unroll(attn::KernelOp kernel, attn::WriteOp write,
+            ArrayRef<BlockArgument> of, ArrayRef<Operation *> slice) {
+  OpBuilder builder(write);
+  forEachIndex(kernel, builder, write.getLoc(), of, slice,
+               [&](IRMapping &at) { builder.clone(*write, at); });
+  remark::passed(write.getLoc(),
+                 remark::RemarkOpts::name("Columns").category(DEBUG_TYPE))
+      << remark::add("an output of several column axes is a product for each "
+                     "index of the shorter ones");
+  write.erase();
+}
+
+struct AttnUnrollColumns : impl::AttnUnrollColumnsBase<AttnUnrollColumns> {
+  void runOnOperation() override {
+    getOperation()->walk([](attn::KernelOp kernel) {
+      ColumnSearch search(kernel);
+      for (attn::WriteOp write : llvm::make_early_inc_range(
+               kernel.getHeadBlock().getOps<attn::WriteOp>())) {
+        SmallVector<BlockArgument> of = search.find(write);
+        if (of.empty())
+          continue;
+        if (auto slice = search.findSlice(write, of))
+          unroll(kernel, write, of, *slice);
+      }
+    });
+  }
+};
+
+} // namespace
+} // namespace attentile

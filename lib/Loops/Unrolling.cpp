@@ -1,0 +1,55 @@
+//===- Unrolling.cpp - formulas at single indices -------------------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Unrolling.h"
+#include "MadeOf.h"
+#include "WholeAxes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace attentile {
+
+std::optional<SmallVector<Operation *>>
+findSliceOf(Value value, ArrayRef<BlockArgument> of, attn::AxesAnalysis &axes) {
+  const attn::Axes own = axes.setOf(llvm::to_vector_of<Value>(of));
+  SmallVector<Operation *> result;
+  for (Operation *op : sliceOf(value)) {
+    auto reduction = dyn_cast<attn::ReduceOp>(op);
+    if (reduction && axes.setOf(reduction.getAxes()).anyCommon(own))
+      return std::nullopt;
+    if (!axes.ofAny(op->getResults()).anyCommon(own))
+      continue;
+    if (isa<attn::MaterializeOp>(op) || op->getNumRegions())
+      return std::nullopt;
+    result.push_back(op);
+  }
+  return result;
+}
+
+void forEachIndex(attn::KernelOp kernel, OpBuilder &builder, Location loc,
+                  ArrayRef<BlockArgument> of, ArrayRef<Operation *> slice,
+                  function_ref<void(IRMapping &)> use) {
+  int64_t indices = 1;
+  for (BlockArgument axis : of)
+    indices *= *getConstantExtent(kernel, axis);
+  for (int64_t number = 0; number < indices; ++number) {
+    IRMapping copies;
+    int64_t rest = number;
+    for (BlockArgument axis : llvm::reverse(of)) {
+      int64_t extent = *getConstantExtent(kernel, axis);
+      Value index = arith::ConstantIndexOp::create(builder, loc, rest % extent);
+      copies.map(axis, index);
+      rest /= extent;
+    }
+    for (Operation *op : slice)
+      builder.clone(*op, copies);
+    use(copies);
+  }
+}
+
+} // namespace attentile
