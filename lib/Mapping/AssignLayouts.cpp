@@ -255,17 +255,19 @@ LogicalResult Assignment::assignElementwise(Operation *op) {
     return op->emitError("expected an operation on tiles that "
                          "tile-assign-layouts knows, got ")
            << op->getName();
-  // Where an operand that is dear to move lies, else where the axes say: also
-  // what comes from before a branch, which warps may take apart, and would have
-  // to move within it.
+  // Where an operand that is dear to move lies, else where the axes say. So
+  // does what would have to move between warps afterwards: in a branch that
+  // they may take apart, or made of what each of them has of its own.
   Attribute layout = natural.get(tileType(op->getResult(0)));
   bool isInBranch = isa<scf::IfOp>(op->getParentOp());
   for (Value operand : op->getOperands())
     if (auto fragment = tile::getFragment(operand.getType());
         fragment && !isCheap(operand)) {
-      bool isFromBefore =
-          isInBranch && operand.getParentBlock() != op->getBlock();
-      if (!isFromBefore || fragment.getLayout().rank() > 1)
+      bool movesFirst =
+          fragment.getLayout().rank() == 1 &&
+          ((isInBranch && operand.getParentBlock() != op->getBlock()) ||
+           llvm::any_of(op->getOperands(), isOfGroup));
+      if (!movesFirst)
         layout = fragment;
       break;
     }

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -84,6 +85,21 @@ bool isCheap(Value value) {
   return tile::getAxes(value.getType()).size() == 1 &&
          (isa<tile::LoadOp>(op) || OpTrait::hasElementwiseMappableTraits(op)) &&
          areCheap(op->getOperands());
+}
+
+bool isOfGroup(Value value) {
+  llvm::SetVector<Operation *> made;
+  auto add = [&](Value part) {
+    if (Operation *op = part.getDefiningOp())
+      made.insert(op);
+  };
+  add(value);
+  for (size_t i = 0; i < made.size(); ++i) {
+    if (isa<tile::ReduceGroupOp, tile::VoteOp>(made[i]))
+      return true;
+    llvm::for_each(made[i]->getOperands(), add);
+  }
+  return false;
 }
 
 bool asksLoadedColumns(Value value, StringAttr rows) {

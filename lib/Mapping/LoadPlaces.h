@@ -32,6 +32,11 @@ void moveUp(tile::LoadOp load);
 /// loads of one axis, broadcasts of such, and work on a single axis of these.
 bool isCheap(mlir::Value value);
 
+/// Whether a value is made of what rows that decide together have in common
+/// (tile.reduce_group, tile.vote): another one in each warp, which no warp may
+/// take from another.
+bool isOfGroup(mlir::Value value);
+
 /// Whether it is what is asked of columns, each by itself, and of what is
 /// loaded for them: truths that are cheap, of one axis, not the rows'.
 bool asksLoadedColumns(mlir::Value value, mlir::StringAttr rows);
