@@ -7,9 +7,10 @@
 //
 // Does: makes the write of an output whose columns are several short axes of
 // its values, as the points of sum[n](p[m, n] * V[n, p, x]), a write for each
-// index of all but the longest of them. Expects: attn.kernel without softmax,
-// before attn-form-grids. Leaves: the same elements. Does not handle: axes
-// whose size is not known; values that are made of reductions.
+// index of all but the longest of them; and a sum over some of such columns, as
+// of a point's squares, its terms added one by one. Expects: attn.kernel
+// without softmax, before attn-form-grids. Leaves: the same elements. Does not
+// handle: axes whose size is not known; values that are made of reductions.
 //
 //===----------------------------------------------------------------------===//
 //
@@ -49,10 +50,7 @@ public:
   /// of weights, made of reductions, by values that alone have several of its
   /// axes.
   SmallVector<BlockArgument> find(attn::WriteOp write) {
-    attn::Axes columns = axes.setOf({});
-    for (Operation *op : sliceOf(write.getValue()))
-      if (auto sum = dyn_cast<attn::ReduceOp>(op))
-        columns |= findColumns(sum);
+    attn::Axes columns = findColumns(write.getValue());
     columns &= axes.setOf(write.getIndices());
     SmallVector<BlockArgument> result = axes.indicesOf(columns);
     if (result.size() < 2)
@@ -75,12 +73,41 @@ public:
     return result;
   }
 
+  /// The axes of a sum over some of the columns of its terms, which have
+  /// others; none where it is another one.
+  SmallVector<BlockArgument> find(attn::ReduceOp sum) {
+    if (sum.getKind() != attn::ReduceKind::Sum ||
+        !isa<FloatType>(sum.getType()) || isMatrixProduct(sum, axes))
+      return {};
+    const attn::Axes summed = axes.setOf(sum.getAxes());
+    const attn::Axes columns = findColumns(sum.getOperand());
+    if (summed.test(columns) || columns == summed)
+      return {};
+    SmallVector<BlockArgument> result = axes.indicesOf(summed);
+    int64_t terms = 1;
+    for (BlockArgument index : result) {
+      terms *= getConstantExtent(kernel, index).value_or(0);
+      if (terms == 0 || terms > kMostProducts)
+        return {};
+    }
+    return result;
+  }
+
   std::optional<SmallVector<Operation *>>
-  findSlice(attn::WriteOp write, ArrayRef<BlockArgument> of) {
-    return findSliceOf(write.getValue(), of, axes);
+  findSlice(Value value, ArrayRef<BlockArgument> of) {
+    return findSliceOf(value, of, axes);
   }
 
 private:
+  /// The columns of all sums that a value is made of.
+  attn::Axes findColumns(Value value) {
+    attn::Axes columns = axes.setOf({});
+    for (Operation *op : sliceOf(value))
+      if (auto sum = dyn_cast<attn::ReduceOp>(op))
+        columns |= findColumns(sum);
+    return columns;
+  }
+
   /// The axes of a product's values that its weights lack.
   attn::Axes findColumns(attn::ReduceOp sum) {
     auto factors = sum.getProduct()
@@ -119,18 +146,39 @@ void unroll(attn::KernelOp kernel, attn::WriteOp write,
   write.erase();
 }
 
+void unroll(attn::KernelOp kernel, attn::ReduceOp sum,
+            ArrayRef<BlockArgument> of, ArrayRef<Operation *> slice) {
+  OpBuilder builder(sum);
+  Value result;
+  forEachIndex(kernel, builder, sum.getLoc(), of, slice, [&](IRMapping &at) {
+    Value term = at.lookupOrDefault(sum.getOperand());
+    result = result ? arith::AddFOp::create(builder, sum.getLoc(), result, term)
+                          .getResult()
+                    : term;
+  });
+  sum.replaceAllUsesWith(result);
+  sum.erase();
+}
+
+template <typename Op>
+void unrollEach(attn::KernelOp kernel, Op op, Value value) {
+  ColumnSearch search(kernel); // of the kernel as it is now
+  SmallVector<BlockArgument> of = search.find(op);
+  if (of.empty())
+    return;
+  if (auto slice = search.findSlice(value, of))
+    unroll(kernel, op, of, *slice);
+}
+
 struct AttnUnrollColumns : impl::AttnUnrollColumnsBase<AttnUnrollColumns> {
   void runOnOperation() override {
     getOperation()->walk([](attn::KernelOp kernel) {
-      ColumnSearch search(kernel);
-      for (attn::WriteOp write : llvm::make_early_inc_range(
-               kernel.getHeadBlock().getOps<attn::WriteOp>())) {
-        SmallVector<BlockArgument> of = search.find(write);
-        if (of.empty())
-          continue;
-        if (auto slice = search.findSlice(write, of))
-          unroll(kernel, write, of, *slice);
-      }
+      for (auto sum :
+           llvm::to_vector(kernel.getHeadBlock().getOps<attn::ReduceOp>()))
+        unrollEach(kernel, sum, sum.getOperand());
+      for (auto write :
+           llvm::to_vector(kernel.getHeadBlock().getOps<attn::WriteOp>()))
+        unrollEach(kernel, write, write.getValue());
     });
   }
 };

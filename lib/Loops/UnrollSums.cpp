@@ -88,7 +88,7 @@ private:
   std::optional<ShortAxes> findFewTerms(attn::ReduceOp sum) {
     if (sum.getKind() != attn::ReduceKind::Sum ||
         !isa<FloatType>(sum.getType()) || !isReduced(sum) ||
-        !isOfPairs(sum.getOperand()) || isMatrixProduct(sum))
+        !isOfPairs(sum.getOperand()) || isMatrixProduct(sum, axes))
       return std::nullopt;
     ShortAxes result;
     bool isPadded = false;
@@ -111,15 +111,6 @@ private:
       return isa<attn::ReduceOp, attn::ForOp>(op) ||
              (isa<attn::ReadOp>(op) && !own.test(axes.of(op->getResult(0))));
     });
-  }
-
-  /// Whether each factor has an axis that the other lacks.
-  bool isMatrixProduct(attn::ReduceOp sum) {
-    auto factors = sum.getOperand().getDefiningOp<arith::MulFOp>();
-    if (!factors || !sum.getProduct())
-      return false;
-    attn::Axes lhs = axes.of(factors.getLhs()), rhs = axes.of(factors.getRhs());
-    return lhs.test(rhs) && rhs.test(lhs);
   }
 
   std::optional<ShortAxes> findGroups(attn::ReduceOp sum) {

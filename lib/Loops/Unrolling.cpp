@@ -14,6 +14,14 @@ using namespace mlir;
 
 namespace attentile {
 
+bool isMatrixProduct(attn::ReduceOp sum, attn::AxesAnalysis &axes) {
+  auto factors = sum.getOperand().getDefiningOp<arith::MulFOp>();
+  if (!factors || !sum.getProduct())
+    return false;
+  attn::Axes lhs = axes.of(factors.getLhs()), rhs = axes.of(factors.getRhs());
+  return lhs.test(rhs) && rhs.test(lhs);
+}
+
 std::optional<SmallVector<Operation *>>
 findSliceOf(Value value, ArrayRef<BlockArgument> of, attn::AxesAnalysis &axes) {
   const attn::Axes own = axes.setOf(llvm::to_vector_of<Value>(of));

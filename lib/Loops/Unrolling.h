@@ -13,6 +13,10 @@
 
 namespace attentile {
 
+/// Whether a sum is of products whose factors each have an axis that the other
+/// lacks.
+bool isMatrixProduct(attn::ReduceOp sum, attn::AxesAnalysis &axes);
+
 /// What depends on one of the index variables, operands first; nothing if that
 /// goes through memory, is a loop over tiles or is reduced over one of them.
 std::optional<llvm::SmallVector<mlir::Operation *>>

@@ -26,6 +26,27 @@ attn.kernel @points sizes(%M, %N) indices(%m < M, %n < N, %d < 64, %p < 4, %x < 
   attn.write %o to %O[%m, %p, %x] : f32, tensor<?x4x2xf32>
 }
 
+// A sum over coordinates of such points, each coordinate's term by itself.
+// CHECK-LABEL: attn.kernel @lengths
+// CHECK-DAG: attn.read %V[%n, %p, %{{.*}}]
+// CHECK-COUNT-2: attn.reduce sum %{{.*}} over(%n) product f32
+// CHECK: %[[TWO:.*]] = arith.addf
+// CHECK-NOT: over(%x)
+// CHECK: attn.write %[[TWO]] to %O[%m, %p]
+attn.kernel @lengths sizes(%M, %N) indices(%m < M, %n < N, %p < 4, %x < 2)
+    ins(%S: f32[M, N], %V: f32[N, 4, 2]) outs(%O: f32[M, 4]) {
+  %s = attn.read %S[%m, %n] : tensor<?x?xf32>
+  %top = attn.reduce max %s over(%n) : f32
+  %less = arith.subf %s, %top : f32
+  %w = math.exp %less : f32
+  %v = attn.read %V[%n, %p, %x] : tensor<?x4x2xf32>
+  %wv = arith.mulf %w, %v : f32
+  %o = attn.reduce sum %wv over(%n) product f32 : f32
+  %square = arith.mulf %o, %o : f32
+  %r = attn.reduce sum %square over(%x) product f32 : f32
+  attn.write %r to %O[%m, %p] : f32, tensor<?x4xf32>
+}
+
 // Left as they are: more columns than a tile holds, an axis that something else reduces, one that the weights have, weights
 // that are read.
 // CHECK-LABEL: attn.kernel @others
