@@ -95,6 +95,7 @@ int checkCommand(const CheckCommandOptions &options) {
   std::optional<PreparedSet> set;
   if (!options.prepare.empty())
     check.recorder = &set.emplace(options.prepare, compiler);
+  session.diagnostics.clear(); // warnings, which come again
   llvm::Expected<std::vector<PassCheck>> result =
       runCheck(session.tree(), session.bindings, *runner, check,
                session.diagnostics, llvm::outs());

@@ -181,7 +181,7 @@ void Sema::checkAllKnown() {
       static const char *const reasons[] = {
           "is reduced inside another reduction",
           "is reduced within a loop over another's tiles",
-          "is the last axis of an output and no score has it"};
+          "is the last of an output's axes that no score has"};
       e.note("'" + axis.name.str() + "' " + reasons[axis.reason] +
              ": tiles have all of it");
       e.note("bind it, as in --bind " + size.name + "=64");

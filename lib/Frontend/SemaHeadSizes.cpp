@@ -217,6 +217,8 @@ void Sema::findHeadSizes() {
     }
   }
   inTiles &= ~loops;
+  if (loops) // whose lets go through no memory
+    reducedDeep = 0;
   AxisSet summed = (inside & ~notWhole & (notLoop | inSums)) | inTiles;
   AxisSet lastOfOutput = 0;
   if (summed & inSums & ~notLoop)
@@ -230,7 +232,7 @@ void Sema::findHeadSizes() {
     std::vector<AxisSet> above = enclosing(statement.value, operands, isLive);
     AxisSet left = leftOf(statement);
     AxisSet scores = 0, maxima = 0;
-    bool hasScores = false, hasMaxima = false;
+    bool hasScores = false;
     for (size_t i = 0; i < isLive.size(); ++i) {
       if (!isLive[i] || !nodes[i]->isReduction())
         continue;
@@ -242,12 +244,12 @@ void Sema::findHeadSizes() {
         scores |= node.axes;
       }
       if (node.op == TypedExpr::Softmax || node.op == TypedExpr::Logsumexp ||
-          node.op == TypedExpr::ReduceMax) {
-        hasMaxima = true;
+          node.op == TypedExpr::ReduceMax)
         maxima |= node.axes;
-      }
     }
-    AxisSet inScore = hasScores ? scores : hasMaxima ? maxima : left;
+    AxisSet inScore = hasScores ? scores : maxima;
+    if (!inScore) // of none, or of what all elements share
+      inScore = left;
     for (unsigned id : llvm::reverse(statement.index))
       if (!(inScore >> id & 1)) {
         lastOfOutput |= AxisSet(1) << id;
