@@ -9,7 +9,8 @@
 // well-typed: what the front end refuses is a failure, of one or the other.
 //
 //   Settings.cpp     sizes, values, strides, types, switches
-//   Statements.cpp   scores, weights, outputs: what a kernel is made of
+//   Statements.cpp   scores, weights: what a kernel is made of
+//   Outputs.cpp      what it writes
 //   Loops.cpp        loops over tiles that are written out
 //   Scores.cpp       floats: products, biases, functions of scores
 //   Conditions.cpp   integers and bools: masks

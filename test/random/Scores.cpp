@@ -173,6 +173,13 @@ ExprRef Generator::rawScore() {
            read(Type::Float, "groups", "T",
                 (chance(0.7) ? outer : outer & axisB) | axisN | axisD | axisR)},
           0, axisD | axisR);
+  if (chance(0.04)) { // how far points are from each other
+    ExprRef far = let(
+        "far", f("($ - $)",
+                 {read(Type::Float, "points", "f32", outer | axisM | axisR),
+                  read(Type::Float, "points", "f32", outer | axisN | axisR)}));
+    s = f("($ - sum[r]($ * $))", {s, far, far}, 0, axisR);
+  }
   if (chance(0.04)) // over two axes, of which no operand but one has both
     s = f(
         pick<const char *>({"sum[d, r](($ * $) * $)", "sum[r, d]($ * ($ * $))",

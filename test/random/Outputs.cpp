@@ -1,0 +1,183 @@
+//===- Outputs.cpp - what random kernels write ----------------------------===//
+//
+// Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Generator.h"
+
+namespace attentile::random {
+
+ExprRef Generator::valueRead() {
+  if (sharesSize && !lastKeys.empty() && chance(0.4)) {
+    ExprRef keys = readKeySide("K", axisE); // keys are values too
+    return keys;
+  }
+  return chance(0.05) ? projected(axisN, axisE) : readKeySide("V", axisE);
+}
+
+/// sum[n](p * v), and what may be around it.
+ExprRef Generator::weightedSum() {
+  ExprRef p = probabilities[random.below(probabilities.size())];
+  ExprRef v = valueRead();
+  if (chance(0.12))
+    v = f("($ * $)",
+          {v, read(Type::Float, "rowscale", "f32", (outer & axisB) | axisN)});
+  else if (chance(0.06))
+    v = f("tanh($)", {v});
+  ExprRef o =
+      chance(0.08) ? explicitSum() : f("sum[n]($ * $)", {p, v}, 0, axisN);
+  Axes all = outer | axisM | axisE;
+  switch (weighted({12, 1, 1, 1, 0.7, 0.7})) {
+  case 0:
+    break;
+  case 1:
+    o = f("($ * sigmoid($))", {o, read(Type::Float, "gate", "T", all)});
+    break;
+  case 2:
+    o = f("($ + $)", {read(Type::Float, "residual", "T", all), o});
+    break;
+  case 3: // normalised by the weights' own sum
+    o = f("($ / (1.0 + abs($)))", {o, f("sum[n]($)", {p}, 0, axisN)});
+    break;
+  case 4:
+    o = f(chance(0.5) ? "tanh($)" : "max($, 0.0)", {o});
+    break;
+  default:
+    o = f("($ - $)", {o, f("sum[n]($ * $)", {p, valueRead()}, 0, axisN)});
+  }
+  return o;
+}
+
+/// One number for each query.
+void Generator::rowStatistic() {
+  Axes rows = outer | axisM;
+  ExprRef s = scores[random.below(scores.size())];
+  ExprRef p = probabilities[random.below(probabilities.size())];
+  ExprRef visible = masks.empty() ? comparison(outer | axisM | axisN)
+                                  : masks[random.below(masks.size())];
+  if (!(visible->axes & axisN))
+    visible = b("(n <= $)", {keyPosition()}, axisN);
+  switch (weighted({4, 1.5, 1.5, 1, 1, 1.5, 1, 0.7})) {
+  case 0:
+    return output("L", rows, "f32", softmax("logsumexp", s, axisN));
+  case 1:
+    return output("X", rows, floatType(),
+                  f(chance(0.7) ? "max[n]($)" : "min[n]($)", {s}, 0, axisN));
+  case 2:
+    return output("C", rows, integerType(),
+                  i("sum[n](where($, 1, 0))", {visible}, 0, axisN));
+  case 3:
+    return output(
+        "A", rows, "bool",
+        b(chance(0.5) ? "any[n]($)" : "all[n]($)", {visible}, 0, axisN));
+  case 4: // the first or last visible key
+    return output(
+        "I", rows, integerType(),
+        i(chance(0.5) ? "max[n](where($, n, -1))" : "min[n](where($, n, 1000))",
+          {visible}, 0, axisN));
+  case 5:
+    return output("Y", rows, floatType(),
+                  f("sum[n]($ * $)",
+                    {p, read(Type::Float, "Y", "f32", someOuter() | axisN)}, 0,
+                    axisN));
+  case 6:
+    return output("W", rows, "f32", f("sum[n]($)", {p}, 0, axisN));
+  default:
+    return output("G", rows, "f32",
+                  f("sum[n]($ * $)", {p, f("max($, -20.0)", {s})}, 0, axisN));
+  }
+}
+
+/// Sums over queries, of which weights need a pass over keys first.
+void Generator::columnOutput() {
+  ExprRef p = probabilities[random.below(probabilities.size())];
+  ExprRef s = scores[random.below(scores.size())];
+  Axes columns = outer | axisN;
+  switch (weighted({3, 2, 1, 0.7, outer ? 0.7 : 0, outer ? 0.3 : 0})) {
+  case 0:
+    return output("A", columns, "f32", f("sum[m]($)", {p}, 0, axisM));
+  case 1: // as in a derivative
+    return output("D", columns | axisE, floatType(),
+                  f("sum[m]($ * $)",
+                    {p, read(Type::Float, "U", "T", outer | axisM | axisE)}, 0,
+                    axisM));
+  case 2:
+    return output("X", columns, "f32", f("max[m]($)", {s}, 0, axisM));
+  case 3:
+    return output("L", columns, "f32", softmax("logsumexp", s, axisM));
+  case 5:
+    return output("L", outer, "f32", softmax("logsumexp", s, axisM | axisN));
+  default:
+    return output("Z", outer, "f32",
+                  f(chance(0.6) ? "sum[m, n]($)" : "max[m, n]($)", {p}, 0,
+                    axisM | axisN));
+  }
+}
+
+void Generator::writeOutput() {
+  switch (weighted({8, 4, 2.2, 0.8, 0.5, 0.5, 0.4, 0.5, 0.5})) {
+  case 0:
+    return output("O", outer | axisM | axisE, floatType(), weightedSum());
+  case 1:
+    return rowStatistic();
+  case 2:
+    return columnOutput();
+  case 3: // the whole matrix
+    switch (weighted({2, 1, masks.empty() ? 0 : 1.0})) {
+    case 0:
+      return output("P", outer | axisM | axisN, floatType(),
+                    probabilities[random.below(probabilities.size())]);
+    case 1:
+      return output("P", outer | axisM | axisN, "f32",
+                    scores[random.below(scores.size())]);
+    default:
+      return output("P", outer | axisM | axisN, "bool",
+                    masks[random.below(masks.size())]);
+    }
+  case 4: // no key at all
+    return output(
+        "E", outer | axisM | axisD, floatType(),
+        f("($ * $)", {read(Type::Float, "Q", "T", outer | axisM | axisD),
+                      real(outer | axisM, 2)}));
+  case 5: // no query
+    return output("F", outer | axisE, "f32",
+                  f("sum[n]($)",
+                    {read(Type::Float, "W", "T", outer | axisN | axisE)}, 0,
+                    axisN));
+  case 7: { // linear attention, by its state
+    ExprRef k = readKeySide("K", axisD);
+    if (chance(0.5))
+      k = f("max($, 0.0)", {k});
+    ExprRef state = f("sum[n]($ * $)", {k, valueRead()}, 0, axisN);
+    return output("O", outer | axisM | axisE, floatType(),
+                  f("sum[d]($ * $)",
+                    {read(Type::Float, "Q", "T", outer | axisM | axisD),
+                     chance(0.5) ? let("state", state) : state},
+                    0, axisD));
+  }
+  case 8: { // values of two axes, or how long each is
+    ExprRef o = f("sum[n]($ * $)",
+                  {probabilities[random.below(probabilities.size())],
+                   read(Type::Float, "parts", floatType(),
+                        (outer & axisB) | axisN | axisE | axisR)},
+                  0, axisN);
+    if (chance(0.5))
+      return output("O", outer | axisM | axisE | axisR, floatType(), o);
+    o = let("o", o);
+    return output("O", outer | axisM | axisE, "f32",
+                  f("sqrt(sum[r]($ * $))", {o, o}, 0, axisR));
+  }
+  default: { // attention to what attention gave
+    ExprRef o = let("o", weightedSum());
+    ExprRef t = f("sum[e]($ * $)", {o, readKeySide("U", axisE)}, 0, axisE);
+    return output("O", outer | axisM | axisE, "f32",
+                  f("sum[n]($ * $)",
+                    {softmax("softmax", let("t", t), axisN), valueRead()}, 0,
+                    axisN));
+  }
+  }
+}
+
+} // namespace attentile::random
