@@ -239,12 +239,13 @@ private:
 
   /// How much of what the loop reads lacks the axis, so that all its rows have
   /// it in common. What only says where else to read, a page's number, does not
-  /// count.
+  /// count, nor does what is one element an iteration.
   unsigned countShared(unsigned axis) {
     unsigned shared = 0;
     auto count = [&](Value read) {
       attn::Axes own = axes.of(read);
-      shared += own.anyCommon(loop) && !own.test(axis) && !isIndexOnly(read);
+      shared += own.anyCommon(loop) && own.test(walk) && !own.test(axis) &&
+                !isIndexOnly(read);
     };
     forEachOwn(statement, [&](Operation *op) {
       op->walk([&](attn::ReadOp read) { count(read); });
