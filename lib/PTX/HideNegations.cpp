@@ -15,7 +15,7 @@ using namespace llvm;
 
 namespace attentile {
 
-constexpr StringRef kNegation = "neg.s32";
+constexpr StringRef kNegation = "neg.s32", kLongNegation = "neg.s64";
 
 /// An instruction's name and operands, the result first.
 static SmallVector<StringRef> partsOf(StringRef line) {
@@ -36,29 +36,38 @@ static bool isChoice(StringRef name) {
 
 /// One kernel, in which a register has one name.
 static void hideNegations(StringRef kernel, std::string &result) {
-  if (!kernel.contains(kNegation)) {
+  if (!kernel.contains(kNegation) && !kernel.contains(kLongNegation)) {
     result += kernel;
     return;
   }
   SmallVector<StringRef> lines;
   kernel.split(lines, '\n');
-  StringSet<> chosen;
-  for (StringRef line : lines)
-    if (SmallVector<StringRef> parts = partsOf(line); isChoice(parts[0]))
+  StringSet<> chosen, magnitudes;
+  for (StringRef line : lines) {
+    SmallVector<StringRef> parts = partsOf(line);
+    if (isChoice(parts[0]))
       for (StringRef operand : ArrayRef(parts).drop_front(2))
         chosen.insert(operand);
+    else if (parts[0] == "abs.s64")
+      magnitudes.insert(parts[1]);
+  }
   ListSeparator newline("\n");
   for (StringRef line : lines) {
     result += StringRef(newline);
     SmallVector<StringRef> parts;
-    if (line.contains(kNegation))
+    if (line.contains(kNegation) || line.contains(kLongNegation))
       parts = partsOf(line);
-    if (parts.empty() || !chosen.contains(parts[1])) {
+    bool isLong = line.contains(kLongNegation);
+    if (parts.empty() ||
+        !(isLong ? magnitudes.contains(parts[2]) : chosen.contains(parts[1]))) {
       result += line;
       continue;
     }
-    result += ("\tnot.b32 \t" + parts[1] + ", " + parts[2] + ";\n").str();
-    result += ("\tadd.s32 \t" + parts[1] + ", " + parts[1] + ", 1;").str();
+    StringRef bits = isLong ? "64" : "32";
+    result +=
+        ("\tnot.b" + bits + " \t" + parts[1] + ", " + parts[2] + ";\n").str();
+    result +=
+        ("\tadd.s" + bits + " \t" + parts[1] + ", " + parts[1] + ", 1;").str();
   }
 }
 

@@ -49,4 +49,22 @@ TEST(HideNegations, ofMinimaAndMaximaAlone) {
             "}\n");
 }
 
+TEST(HideNegations, ofLongMagnitudes) {
+  EXPECT_EQ(hideNegations(".visible .entry a(\n"
+                          "{\n"
+                          "\tabs.s64 \t%rd2, %rd1;\n"
+                          "\tneg.s64 \t%rd3, %rd2;\n"
+                          "\tneg.s64 \t%rd4, %rd1;\n"
+                          "\tmax.s64 \t%rd5, %rd3, -5;\n"
+                          "}\n"),
+            ".visible .entry a(\n"
+            "{\n"
+            "\tabs.s64 \t%rd2, %rd1;\n"
+            "\tnot.b64 \t%rd3, %rd2;\n"
+            "\tadd.s64 \t%rd3, %rd3, 1;\n"
+            "\tneg.s64 \t%rd4, %rd1;\n"
+            "\tmax.s64 \t%rd5, %rd3, -5;\n"
+            "}\n");
+}
+
 } // namespace
