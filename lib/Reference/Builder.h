@@ -63,6 +63,7 @@ private:
   Factor makeFactor(mlir::Value value, mlir::Value other,
                     attn::ReduceOp reduce);
   bool gathersForPairs(mlir::Value factor, mlir::Value other);
+  int64_t sharedWeights(mlir::Value factor);
   bool isExactFactor(mlir::Value value, mlir::Type product,
                      const attn::Axes &bound);
   llvm::SmallVector<mlir::Value> roundedTerms(mlir::Value value,

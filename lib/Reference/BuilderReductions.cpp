@@ -159,12 +159,38 @@ bool Builder::gathersForPairs(Value factor, Value other) {
   return false;
 }
 
+/// See Factor::shared. A weight by itself is at most 1 before, too.
+int64_t Builder::sharedWeights(Value factor) {
+  if (factor.getDefiningOp<SoftmaxOp>())
+    return 1;
+  int64_t result = 1;
+  SmallVector<Value> stack{factor};
+  llvm::SmallPtrSet<Value, 16> seen;
+  while (!stack.empty()) {
+    Operation *op = stack.pop_back_val().getDefiningOp();
+    if (!op || isa<ReduceOp>(op))
+      continue;
+    if (auto softmax = dyn_cast<SoftmaxOp>(op)) {
+      int64_t elements = 1;
+      for (unsigned axis : boundInOrder(axes.setOf(softmax.getAxes())))
+        elements *= extentOf(axis);
+      result = std::max(result, elements);
+      continue;
+    }
+    for (Value operand : valueOperands(op))
+      if (seen.insert(operand).second)
+        stack.push_back(operand);
+  }
+  return result;
+}
+
 Factor Builder::makeFactor(Value value, Value other, ReduceOp reduce) {
   Factor factor;
   factor.step = steps.lookup(value);
   Axes bound = axes.setOf(reduce.getAxes());
   factor.mayBeSplit = holdsSplitSum(value, bound);
   factor.gathers = gathersForPairs(value, other);
+  factor.shared = sharedWeights(value);
   Type product = reduce.getProduct().value_or(reduce.getType());
   if (!isExactFactor(value, product, bound))
     for (Value term : roundedTerms(value, bound)) {

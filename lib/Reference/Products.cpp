@@ -73,7 +73,8 @@ static Prepared prepare(const Array &array, const Factor &factor,
       if (term.e != 0 || roundTo(step.type, term.v) != term.v)
         e += halfUnit(step.type, term.v);
     }
-    if (rounds && !(std::fabs(x.v) + e <= largest(step.type)))
+    if (rounds &&
+        !(double(factor.shared) * std::fabs(x.v) + e <= largest(step.type)))
       e = kInf;
     prepared.eStorage[i] = e;
   }

@@ -137,6 +137,10 @@ struct Factor {
   bool gathers = false;
   /// Whether it lacks the axes of the sum, which a kernel may multiply by it.
   bool isRow = false;
+  /// How many elements share a softmax's weight that it multiplies by something:
+  /// a kernel may normalise the sum instead, and round what is so many times as
+  /// large.
+  int64_t shared = 1;
   /// Strides along the product's loops.
   std::vector<int64_t> strides;
 };

@@ -355,6 +355,37 @@ attn.kernel @k sizes(%M, %N) indices(%m < M, %n < N, %e < 1)
   }
 }
 
+/// What multiplies a softmax's weight is rounded with a weight of up to 1,
+/// where the sum is normalised: it must fit the type as that.
+TEST(Reference, WeightedFactorThatOverflows) {
+  ParsedKernel kernel(R"mlir(
+attn.kernel @k sizes(%M, %N) indices(%m < M, %n < N, %e < 1)
+    ins(%S: f32[M, N], %Y: f32[M, N], %V: f16[N, 1]) outs(%A: f32[M, 1]) {
+  %s = attn.read %S[%m, %n] : tensor<?x?xf32>
+  %p = attn.softmax %s over (%n) : f32
+  %y = attn.read %Y[%m, %n] : tensor<?x?xf32>
+  %w = arith.mulf %p, %y : f32
+  %v = attn.read %V[%n, %e] : tensor<?x1xf16>
+  %wide = arith.extf %v : f16 to f32
+  %product = arith.mulf %w, %wide : f32
+  %a = attn.reduce sum %product over (%n) product f16 : f32
+  attn.write %a to %A[%m, %e] : f32, tensor<?x1xf32>
+})mlir");
+  HostTensor s = HostTensor::allocate(ElementType::F32, {2, 4});
+  HostTensor y = HostTensor::allocate(ElementType::F32, {2, 4});
+  HostTensor v = HostTensor::allocate(ElementType::F16, {4, 1});
+  for (int64_t n = 0; n < 4; ++n) {
+    y.set({0, n}, 1e4); // weights of 1/4
+    y.set({1, n}, 1e5);
+    v.set({n, 0}, 1);
+  }
+  ReferenceResult result = kernel.evaluate({s, y, v});
+  const ReferenceOutput &a = result.outputs[0];
+  EXPECT_EQ(a.values[1], 1e5);
+  EXPECT_FALSE(a.isExcluded(0));
+  EXPECT_TRUE(a.isExcluded(1));
+}
+
 /// 8-bit integers are what they are in bf16: a product of them has the error of
 /// its sum alone. Those of 32 bits are rounded.
 TEST(Reference, IntegersThatAProductHolds) {
