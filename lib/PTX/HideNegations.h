@@ -12,15 +12,13 @@
 //     VIMNMX3 v, a, b, c, !PT                          // not -b
 //
 // So a negation that a minimum or maximum takes is written as ~b + 1; ptxas
-// adds the 1 where it compares. Likewise one of a 64-bit magnitude: ptxas takes
-// -|b| for less than any negative constant, where it is compared with one, and
-// for no number else.
+// adds the 1 where it compares. Likewise one of a 64-bit magnitude, which ptxas
+// takes for less than any negative constant that it meets:
 //
 //     abs.s64 t, b;  neg.s64 u, t;  max.s64 v, u, -5   // always -5
 //
-// In the text, as code generation makes some of
-// these of other subtractions. For all targets, as a driver may compile their
-// PTX for later ones.
+// In the text, as code generation makes some of these of other subtractions.
+// For all targets, as a driver may compile their PTX for later ones.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ATTENTILE_LIB_PTX_HIDENEGATIONS_H
