@@ -22,6 +22,7 @@
 #include "../../lib/Driver/Prepare.h"
 #include "Generator.h"
 #include "Isolate.h"
+#include "Options.h"
 #include "Shrink.h"
 #include "attentile/Reference.h"
 #include "attentile/WriteFile.h"
@@ -314,13 +315,7 @@ int Session::prepare() {
 }
 
 int main(int argc, char **argv) {
-  // LLVM's libraries register hundreds of flags of their own.
-  std::vector<cl::Option *> others;
-  for (auto [name, option] : cl::getRegisteredOptions())
-    if (!name.starts_with("help"))
-      others.push_back(option);
-  for (cl::Option *option : others)
-    option->removeArgument();
+  removeLibraryFlags();
   Flags flags;
   if (!cl::ParseCommandLineOptions(argc, argv,
                                    "random programs against the reference\n",

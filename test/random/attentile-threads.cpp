@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Options.h"
 #include "Trial.h"
 #include "attentile/Frontend.h"
 #include "llvm/Support/CommandLine.h"
@@ -20,13 +21,7 @@ using namespace attentile;
 namespace cl = llvm::cl;
 
 int main(int argc, char **argv) {
-  // LLVM's libraries register hundreds of flags of their own.
-  std::vector<cl::Option *> others;
-  for (auto [name, option] : cl::getRegisteredOptions())
-    if (!name.starts_with("help"))
-      others.push_back(option);
-  for (cl::Option *option : others)
-    option->removeArgument();
+  random::removeLibraryFlags();
   cl::opt<std::string> path{cl::Positional, cl::Required,
                             cl::desc("FILE.attn")};
   cl::opt<std::string> target{"target", cl::init("sm_90"), cl::desc("The GPU")};
