@@ -65,6 +65,7 @@ static std::string describe(llvm::ArrayRef<StringRef> expected) {
   bool expression = llvm::is_contained(expected, "an integer");
   bool name = llvm::is_contained(expected, "a name");
   bool statement = llvm::is_contained(expected, "'let'");
+  bool afterExpression = llvm::is_contained(expected, "'*'");
   llvm::SmallVector<StringRef> shown;
   if (statement) {
     shown = {"a statement", "'}'"};
@@ -77,7 +78,7 @@ static std::string describe(llvm::ArrayRef<StringRef> expected) {
     for (StringRef token : expected) {
       if (name && isContextual(token))
         continue;
-      if (!continuesExpression(token))
+      if (!afterExpression || !continuesExpression(token))
         shown.push_back(token);
     }
     if (shown.empty())
@@ -182,6 +183,11 @@ void frontend::reportSyntaxError(ParseContext &context, SourceRange range,
     error.note("a value has a name by 'let NAME = ...', an output its indices, "
                "one at least, as in O[m] = ...; what a loop carries goes on by "
                "next (NAME = ...)");
+  else if (got == "[" && before.drop_back(lastName(before).size())
+                             .rtrim()
+                             .ends_with("kernel"))
+    error.note("sizes are not declared: the tensors name them, as in "
+               "kernel NAME(Q: f32[M, D])");
   else if (got == "=" && llvm::is_contained(expected, "'=='"))
     error.note("write == to compare");
   else if (got == "*" && before.ends_with("*"))

@@ -38,9 +38,8 @@ using namespace mlir;
 namespace attentile {
 namespace {
 
-/// Products that an output is made of, and columns of them all, as tiles have
-/// them.
-constexpr int64_t kMostProducts = 16, kMostColumns = 256, kBlock = 16;
+/// Columns of all products that an output is made of, as tiles have them.
+constexpr int64_t kMostColumns = 256;
 
 class ColumnSearch {
 public:
@@ -116,69 +115,61 @@ private:
     if (!factors)
       return axes.setOf({});
     Value weights = factors.getLhs(), values = factors.getRhs();
-    if (!isReduction(weights))
+    if (!isMadeOfReductions(weights))
       std::swap(weights, values);
-    if (!isReduction(weights) || isReduction(values))
+    if (!isMadeOfReductions(weights) || isMadeOfReductions(values))
       return axes.setOf({});
     attn::Axes result = axes.of(values);
     return result.reset(axes.of(weights));
-  }
-
-  static bool isReduction(Value value) {
-    return isMadeOf(value, [](Operation *op) {
-      return isa<attn::ReduceOp, attn::ForOp>(op);
-    });
   }
 
   attn::KernelOp kernel;
   attn::AxesAnalysis axes;
 };
 
+void report(Location loc, const char *what) {
+  remark::passed(loc, remark::RemarkOpts::name("Columns").category(DEBUG_TYPE))
+      << remark::add(what);
+}
+
 void unroll(attn::KernelOp kernel, attn::WriteOp write,
             ArrayRef<BlockArgument> of, ArrayRef<Operation *> slice) {
+  report(write.getLoc(), "an output of several column axes is a product for "
+                         "each index of the shorter ones");
   OpBuilder builder(write);
   forEachIndex(kernel, builder, write.getLoc(), of, slice,
                [&](IRMapping &at) { builder.clone(*write, at); });
-  remark::passed(write.getLoc(),
-                 remark::RemarkOpts::name("Columns").category(DEBUG_TYPE))
-      << remark::add("an output of several column axes is a product for each "
-                     "index of the shorter ones");
   write.erase();
 }
 
 void unroll(attn::KernelOp kernel, attn::ReduceOp sum,
             ArrayRef<BlockArgument> of, ArrayRef<Operation *> slice) {
-  OpBuilder builder(sum);
-  Value result;
-  forEachIndex(kernel, builder, sum.getLoc(), of, slice, [&](IRMapping &at) {
-    Value term = at.lookupOrDefault(sum.getOperand());
-    result = result ? arith::AddFOp::create(builder, sum.getLoc(), result, term)
-                          .getResult()
-                    : term;
-  });
-  sum.replaceAllUsesWith(result);
-  sum.erase();
+  report(sum.getLoc(), "the terms of a sum over columns of products are added "
+                       "one by one");
+  addOneByOne(kernel, sum, of, slice);
 }
 
+/// Takes apart what is found, of the kernel as it is when it is its turn.
 template <typename Op>
-void unrollEach(attn::KernelOp kernel, Op op, Value value) {
-  ColumnSearch search(kernel); // of the kernel as it is now
-  SmallVector<BlockArgument> of = search.find(op);
-  if (of.empty())
-    return;
-  if (auto slice = search.findSlice(value, of))
+void unrollAll(attn::KernelOp kernel, function_ref<Value(Op)> valueOf) {
+  std::optional<ColumnSearch> search(std::in_place, kernel);
+  for (Op op : llvm::to_vector(kernel.getHeadBlock().getOps<Op>())) {
+    SmallVector<BlockArgument> of = search->find(op);
+    auto slice = of.empty() ? std::nullopt : search->findSlice(valueOf(op), of);
+    if (!slice)
+      continue;
     unroll(kernel, op, of, *slice);
+    search.emplace(kernel);
+  }
 }
 
 struct AttnUnrollColumns : impl::AttnUnrollColumnsBase<AttnUnrollColumns> {
   void runOnOperation() override {
     getOperation()->walk([](attn::KernelOp kernel) {
-      for (auto sum :
-           llvm::to_vector(kernel.getHeadBlock().getOps<attn::ReduceOp>()))
-        unrollEach(kernel, sum, sum.getOperand());
-      for (auto write :
-           llvm::to_vector(kernel.getHeadBlock().getOps<attn::WriteOp>()))
-        unrollEach(kernel, write, write.getValue());
+      unrollAll<attn::ReduceOp>(
+          kernel, [](attn::ReduceOp sum) { return sum.getOperand(); });
+      unrollAll<attn::WriteOp>(
+          kernel, [](attn::WriteOp write) { return write.getValue(); });
     });
   }
 };

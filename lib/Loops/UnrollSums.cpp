@@ -46,13 +46,12 @@ using namespace mlir;
 namespace attentile {
 namespace {
 
-/// Products that a score is made of, and elements of all: what a tile holds,
-/// and what registers do.
-constexpr int64_t kMostProducts = 16, kMostTerms = 1024, kMostInRegisters = 256;
+/// Elements of all products that a score is made of: what a tile holds, and
+/// what registers do.
+constexpr int64_t kMostTerms = 1024, kMostInRegisters = 256;
 
-/// What a tile has of an axis is a multiple of it. Of few terms there are fewer
-/// than would be computed.
-constexpr int64_t kBlock = 16, kFewTerms = 24;
+/// Few terms: fewer than would be computed of padded axes.
+constexpr int64_t kFewTerms = 24;
 
 /// Longer sums are left alone.
 constexpr int64_t kMostSummed = 1 << 16;
@@ -88,7 +87,8 @@ private:
   std::optional<ShortAxes> findFewTerms(attn::ReduceOp sum) {
     if (sum.getKind() != attn::ReduceKind::Sum ||
         !isa<FloatType>(sum.getType()) || !isReduced(sum) ||
-        !isOfPairs(sum.getOperand()) || isMatrixProduct(sum, axes))
+        isMadeOfReductions(sum.getOperand()) || !isOfPairs(sum.getOperand()) ||
+        isMatrixProduct(sum, axes))
       return std::nullopt;
     ShortAxes result;
     bool isPadded = false;
@@ -103,13 +103,11 @@ private:
     return isPadded ? std::optional(result) : std::nullopt;
   }
 
-  /// Whether a value is made of tensors none of which has all of its axes, and
-  /// of no reduction.
+  /// Whether a value is made of tensors none of which has all of its axes.
   bool isOfPairs(Value value) {
     const attn::Axes own = axes.of(value);
     return llvm::none_of(sliceOf(value), [&](Operation *op) {
-      return isa<attn::ReduceOp, attn::ForOp>(op) ||
-             (isa<attn::ReadOp>(op) && !own.test(axes.of(op->getResult(0))));
+      return isa<attn::ReadOp>(op) && !own.test(axes.of(op->getResult(0)));
     });
   }
 
@@ -118,7 +116,7 @@ private:
                        ? sum.getOperand().getDefiningOp<arith::MulFOp>()
                        : arith::MulFOp();
     if (!factors || sum.getAxes().size() < 2 || !isReduced(sum) ||
-        isMadeOfReductions(factors))
+        isMadeOfReductions(sum.getOperand()))
       return std::nullopt;
     int64_t terms = 1;
     const attn::Axes summed = axes.setOf(sum.getAxes());
@@ -156,12 +154,6 @@ private:
     return result;
   }
 
-  static bool isMadeOfReductions(Operation *op) {
-    return isMadeOf(op->getResult(0), [](Operation *below) {
-      return isa<attn::ReduceOp, attn::ForOp>(below);
-    });
-  }
-
   /// The axes along which elements that a factor reads lie together.
   attn::Axes findContiguous(arith::MulFOp factors) {
     attn::Axes result = axes.setOf({});
@@ -179,35 +171,18 @@ private:
   attn::AxesAnalysis axes;
 };
 
-/// The sum over what is kept, or the term, at each index of the other axes,
-/// added up.
-Value unroll(attn::KernelOp kernel, attn::ReduceOp sum, const ShortAxes &found,
-             ArrayRef<Operation *> slice) {
-  OpBuilder builder(sum);
-  Location loc = sum.getLoc();
-  Value result;
-  forEachIndex(kernel, builder, loc, found.others, slice, [&](IRMapping &at) {
-    Value part = at.lookupOrDefault(sum.getOperand());
-    if (found.kept)
-      part =
-          attn::ReduceOp::create(builder, loc, sum.getKind(), part,
-                                 ValueRange(found.kept), sum.getProductAttr());
-    result = result
-                 ? arith::AddFOp::create(builder, loc, result, part).getResult()
-                 : part;
-  });
-  return result;
-}
-
 /// A sum over the other axes of sums over what is kept.
-Value nest(attn::ReduceOp sum, const ShortAxes &found) {
+void nest(attn::ReduceOp sum, const ShortAxes &found) {
   OpBuilder builder(sum);
   Value inner = attn::ReduceOp::create(builder, sum.getLoc(), sum.getKind(),
                                        sum.getOperand(), ValueRange(found.kept),
                                        sum.getProductAttr());
-  return attn::ReduceOp::create(builder, sum.getLoc(), sum.getKind(), inner,
-                                llvm::to_vector_of<Value>(found.others),
-                                TypeAttr());
+  sum.replaceAllUsesWith(
+      attn::ReduceOp::create(builder, sum.getLoc(), sum.getKind(), inner,
+                             llvm::to_vector_of<Value>(found.others),
+                             TypeAttr())
+          .getResult());
+  sum.erase();
 }
 
 struct AttnUnrollSums : impl::AttnUnrollSumsBase<AttnUnrollSums> {
@@ -234,9 +209,10 @@ struct AttnUnrollSums : impl::AttnUnrollSumsBase<AttnUnrollSums> {
                                  "each index of the shorter ones"
                                : "a score over several axes is a sum of "
                                  "products that go through memory");
-        sum.replaceAllUsesWith(isUnrolled ? unroll(kernel, sum, *found, *slice)
-                                          : nest(sum, *found));
-        sum.erase();
+        if (isUnrolled)
+          addOneByOne(kernel, sum, found->others, *slice, found->kept);
+        else
+          nest(sum, *found);
       }
     });
   }

@@ -14,6 +14,10 @@ using namespace mlir;
 
 namespace attentile {
 
+bool isMadeOfReductions(Value value) {
+  return isMadeOf(value, llvm::IsaPred<attn::ReduceOp, attn::ForOp>);
+}
+
 bool isMatrixProduct(attn::ReduceOp sum, attn::AxesAnalysis &axes) {
   auto factors = sum.getOperand().getDefiningOp<arith::MulFOp>();
   if (!factors || !sum.getProduct())
@@ -58,6 +62,25 @@ void forEachIndex(attn::KernelOp kernel, OpBuilder &builder, Location loc,
       builder.clone(*op, copies);
     use(copies);
   }
+}
+
+void addOneByOne(attn::KernelOp kernel, attn::ReduceOp sum,
+                 ArrayRef<BlockArgument> of, ArrayRef<Operation *> slice,
+                 BlockArgument kept) {
+  OpBuilder builder(sum);
+  Location loc = sum.getLoc();
+  Value result;
+  forEachIndex(kernel, builder, loc, of, slice, [&](IRMapping &at) {
+    Value term = at.lookupOrDefault(sum.getOperand());
+    if (kept)
+      term = attn::ReduceOp::create(builder, loc, sum.getKind(), term,
+                                    ValueRange(kept), sum.getProductAttr());
+    result = result
+                 ? arith::AddFOp::create(builder, loc, result, term).getResult()
+                 : term;
+  });
+  sum.replaceAllUsesWith(result);
+  sum.erase();
 }
 
 } // namespace attentile

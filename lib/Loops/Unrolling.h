@@ -13,6 +13,13 @@
 
 namespace attentile {
 
+/// Products that one is taken apart into at most, and what a tile has a
+/// multiple of along each axis.
+constexpr int64_t kMostProducts = 16, kBlock = 16;
+
+/// Whether a value is made of reductions or of loops over tiles.
+bool isMadeOfReductions(mlir::Value value);
+
 /// Whether a sum is of products whose factors each have an axis that the other
 /// lacks.
 bool isMatrixProduct(attn::ReduceOp sum, attn::AxesAnalysis &axes);
@@ -29,6 +36,13 @@ void forEachIndex(attn::KernelOp kernel, mlir::OpBuilder &builder,
                   mlir::Location loc, llvm::ArrayRef<mlir::BlockArgument> of,
                   llvm::ArrayRef<mlir::Operation *> slice,
                   llvm::function_ref<void(mlir::IRMapping &)> use);
+
+/// The terms of a sum at each such combination, added up in its place; of each
+/// first a sum over `kept`, where that is an axis.
+void addOneByOne(attn::KernelOp kernel, attn::ReduceOp sum,
+                 llvm::ArrayRef<mlir::BlockArgument> of,
+                 llvm::ArrayRef<mlir::Operation *> slice,
+                 mlir::BlockArgument kept = {});
 
 } // namespace attentile
 
