@@ -229,6 +229,9 @@ private:
   /// The shapes of what a loop carries, from those of the starts.
   void inferCarried(const ast::TileLoop &loop, const ast::Statement &next,
                     llvm::MutableArrayRef<ValueShape> shapes);
+  /// Warns of a sum of products over what the carried factor does not have.
+  void warnOfLostAxis(const ast::Expr &sum, const TypedExpr &product,
+                      AxisSet bound);
 
   //===--- SemaExpr.cpp ---------------------------------------------------===//
   const TypedExpr *visit(const ast::Expr &expr, Scope scope);

@@ -210,3 +210,28 @@ void Sema::inferCarried(const ast::TileLoop &loop, const ast::Statement &next,
       }
   }
 }
+
+/// As in `next (h = sum[d](W[e, d] * h))`, where h has the axis e and cannot
+/// have d before it.
+void Sema::warnOfLostAxis(const Expr &sum, const TypedExpr &product,
+                          AxisSet bound) {
+  if (product.op != TypedExpr::Mul)
+    return;
+  for (const TypedExpr *factor : product.operands) {
+    if (factor->op != TypedExpr::Carried || factor->axes & bound ||
+        factor->axes == 0)
+      continue;
+    std::string over, has;
+    for (auto [i, index] : llvm::enumerate(kernel.indices))
+      if ((bound | factor->axes) >> i & 1) {
+        std::string &names = bound >> i & 1 ? over : has;
+        names += (names.empty() ? "" : ", ") + index.name.str();
+      }
+    // [L5.10]
+    diagnostics
+        .warning(file, sum.range,
+                 "the sum over " + over + " is of the other factor alone: '" +
+                     factor->name + "' has the axes " + has)
+        .note("what is carried keeps its axes from tile to tile");
+  }
+}

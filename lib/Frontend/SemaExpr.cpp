@@ -358,6 +358,7 @@ const TypedExpr *Sema::reduce(const Expr &expr, const Scope &scope) {
   result.bound = bound;
   switch (expr.reduction) {
   case Reduction::Sum:
+    warnOfLostAxis(expr, *value, bound);
     return sum(bound, value, expr.range);
   case Reduction::Max:
   case Reduction::Min:

@@ -250,6 +250,7 @@ void Sema::checkLoop(const ast::Statement &statement, unsigned number) {
     value.type = shape.type;
     value.range = written.carried[i].range;
     value.id = i;
+    value.name = written.carried[i].name.str();
     value.axes = shape.axes & ~(AxisSet(1) << *axis);
     value.reads16 = shape.reads16;
     value.reduced = AxisSet(1) << *axis;

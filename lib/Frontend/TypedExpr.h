@@ -59,7 +59,7 @@ struct TypedExpr {
     Materialize, // the operand; `name`
     Kept,        // of seed, threshold and indices: whether random bits reach it
     Select,
-    Carried,    // what `loop` carries as its number `id`, within the loop
+    Carried,    // what `loop` carries as its number `id`, within it; `name`
     Loop,       // of `loop`: lower and upper bound, starts, nexts
     LoopResult, // of a Loop: its carried value `id` after the loop
     // As in ast::UnaryOp and ast::BinaryOp.
