@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "OtherWords.h"
 #include "SyntaxErrors.h"
 #include "llvm/ADT/StringExtras.h"
 #include <charconv>

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "OtherWords.h"
 #include "Sema.h"
-#include "SyntaxErrors.h"
 #include "attentile/Library.h"
 
 using namespace attentile;
@@ -172,6 +172,10 @@ void Sema::reportUnknownFunction(const Scope &scope, ast::Name name) {
     e.note("the library has it: import \"" + library + "\";");
     return;
   }
+  if (StringRef formula = functionCalled(name.str()); !formula.empty()) {
+    e.note("write " + formula);
+    return;
+  }
   std::vector<StringRef> candidates;
   for (const ast::FunctionDecl *function : tree.functions)
     candidates.push_back(function->name.str());
@@ -180,8 +184,6 @@ void Sema::reportUnknownFunction(const Scope &scope, ast::Name name) {
   StringRef nearest = nearestName(name.str(), candidates);
   if (!nearest.empty())
     e.note("did you mean '" + nearest + "'?");
-  else if (name.str() == "not")
-    e.note("write ! for 'not'");
   else
     e.note("define it, as in fn " + name.str() + "(x) = ...;");
 }

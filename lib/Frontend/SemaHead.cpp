@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "OtherWords.h"
 #include "Sema.h"
-#include "SyntaxErrors.h"
 #include "llvm/ADT/DenseSet.h"
 
 using namespace attentile;

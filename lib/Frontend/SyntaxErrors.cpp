@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "SyntaxErrors.h"
+#include "OtherWords.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/ADT/StringSwitch.h"
 
 using namespace attentile;
 using namespace attentile::frontend;
@@ -26,21 +26,6 @@ bool frontend::isReserved(StringRef word) {
       "rsqrt",  "sin",    "cos",  "abs",    "pow",  "clamp",    "floor",
       "extent", "dropout"};
   return words.contains(word);
-}
-
-StringRef frontend::elementTypeCalled(StringRef word) {
-  return llvm::StringSwitch<StringRef>(word.lower())
-      .Cases({"float32", "float", "fp32", "single"}, "f32")
-      .Cases({"float64", "double", "fp64"}, "f32") // the widest
-      .Cases({"float16", "half", "fp16"}, "f16")
-      .Cases({"bfloat16", "bfloat"}, "bf16")
-      .Cases({"float8_e4m3", "float8_e4m3fn", "fp8", "e4m3"}, "f8e4m3")
-      .Cases({"float8_e5m2", "e5m2"}, "f8e5m2")
-      .Cases({"int8", "char", "byte"}, "i8")
-      .Cases({"int", "int32", "integer"}, "i32")
-      .Cases({"int64", "long"}, "i64")
-      .Cases({"boolean", "i1"}, "bool")
-      .Default("");
 }
 
 /// True for tokens that may follow every expression: naming them all would
@@ -137,7 +122,9 @@ static bool noteReduction(Diagnostic &error, StringRef before) {
   error.note("'" + name +
              "' is no reduction; these are sum, max, min, any, all, softmax "
              "and logsumexp");
-  if (StringRef nearest = nearestName(name, reductions); !nearest.empty())
+  if (StringRef formula = reductionCalled(name); !formula.empty())
+    error.note("write " + formula);
+  else if (StringRef nearest = nearestName(name, reductions); !nearest.empty())
     error.note("did you mean '" + nearest + "'?");
   return true;
 }

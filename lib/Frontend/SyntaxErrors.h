@@ -17,10 +17,6 @@ namespace attentile::frontend {
 void reportSyntaxError(ParseContext &context, SourceRange range, bool atEnd,
                        llvm::ArrayRef<llvm::StringRef> expected);
 
-/// What the language calls an element type that others call `word`; empty for
-/// what is none.
-llvm::StringRef elementTypeCalled(llvm::StringRef word);
-
 /// True for the words that no name may be (LANGUAGE, section 1).
 bool isReserved(llvm::StringRef word);
 
