@@ -177,6 +177,9 @@ void frontend::reportSyntaxError(ParseContext &context, SourceRange range,
                "kernel NAME(Q: f32[M, D])");
   else if (got == "=" && llvm::is_contained(expected, "'=='"))
     error.note("write == to compare");
+  else if (wanted == "'tiles'")
+    error.note("what is computed for each index needs no loop; one over tiles "
+               "is for n in tiles(0 .. N, 64) carry (x = 0) { ... }");
   else if (got == "*" && before.ends_with("*"))
     error.note("write pow(x, y)");
   else if (got == "and")
