@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Builder.h"
+#include "Alike.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringMap.h"
 #include <set>
@@ -379,9 +380,11 @@ unsigned Builder::add(Value root) {
         llvm::append_range(step.operands, statisticsOf(step, axes.of(value)));
       if (auto compare = dyn_cast<arith::CmpFOp>(op)) {
         step.whole = relationsOf(compare.getPredicate());
+        bool agrees = inputs.reductionsAgree || !hasReduction(compare.getLhs());
         step.isOfExtreme =
-            isOwnExtreme(compare.getLhs(), compare.getRhs()) &&
-            (inputs.reductionsAgree || !hasReduction(compare.getLhs()));
+            agrees && isOwnExtreme(compare.getLhs(), compare.getRhs());
+        step.isOfAlike = agrees && areAlike(inputs.kernel, axes,
+                                            compare.getLhs(), compare.getRhs());
       }
       if (auto compare = dyn_cast<arith::CmpIOp>(op))
         step.whole = static_cast<int64_t>(compare.getPredicate());

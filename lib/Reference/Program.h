@@ -137,9 +137,9 @@ struct Factor {
   bool gathers = false;
   /// Whether it lacks the axes of the sum, which a kernel may multiply by it.
   bool isRow = false;
-  /// How many elements share a softmax's weight that it multiplies by something:
-  /// a kernel may normalise the sum instead, and round what is so many times as
-  /// large.
+  /// How many elements share a softmax's weight that it multiplies by
+  /// something: a kernel may normalise the sum instead, and round what is so
+  /// many times as large.
   int64_t shared = 1;
   /// Strides along the product's loops.
   std::vector<int64_t> strides;
@@ -164,6 +164,7 @@ struct Step {
   attn::Axes bound;                // by the reductions that it depends on
   bool isDecided = false;          // CompareF: counts as certain
   bool isOfExtreme = false; // CompareF: of an element with its own maximum
+  bool isOfAlike = false;   // CompareF: of one formula at two elements
   // MulF, DivF, Pow: whether an operand has a sum in it whose terms a kernel
   // may multiply apart.
   bool splitsFirst = false, splitsSecond = false;
