@@ -29,6 +29,7 @@ namespace attentile {
 static constexpr llvm::StringRef kOptimizing[] = {
     "canonicalize",
     "cse",
+    "attn-compare-positions",
     "attn-merge-sums",
     "attn-gather-products",
     "attn-unroll-sums",
@@ -118,6 +119,8 @@ static void buildFormulaStage(OpPassManager &pm,
 /// axes.
 void buildGrids(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createAttnLowerSoftmax());
+  if (options.isEnabled("attn-compare-positions"))
+    pm.addPass(createAttnComparePositions());
   if (options.isEnabled("attn-merge-sums"))
     pm.addPass(createAttnMergeSums());
   if (options.isEnabled("attn-gather-products"))

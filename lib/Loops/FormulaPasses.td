@@ -38,6 +38,30 @@ def AttnLowerSoftmax : Pass<"attn-lower-softmax"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 
+def AttnComparePositions : Pass<"attn-compare-positions"> {
+  let summary = "positions compared, not the distance that is used beside it";
+  let description = [{
+    `where(dist >= 0, exp(-g * dist), 0)` with `dist = m - n`, as in retention,
+    needs the tile of distances on both sides of the branch around the mask, two
+    registers for each element. Positions of rows and columns are few.
+
+    Before:
+
+    ```mlir
+    %dist = arith.subi %m, %n : index
+    %seen = arith.cmpi sge, %dist, %c0 : index
+    ```
+
+    After:
+
+    ```mlir
+    %dist = arith.subi %m, %n : index
+    %seen = arith.cmpi sge, %m, %n : index
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def AttnMergeSums : Pass<"attn-merge-sums"> {
   let summary = "a sum of sums of products as one";
   let description = [{
