@@ -81,6 +81,10 @@ static llvm::StringRef insteadOf(llvm::StringRef text) {
     return ": write ! for 'not'";
   if (text == "@")
     return ": a matrix product is a sum, sum[k](x * y)";
+  if (text == ".")
+    return ": functions are no methods, write f(x) for x.f()";
+  if (text.front() == '\'')
+    return ": there is no text, and infinity is inf";
   if (text.front() == '#')
     return ": a comment begins with //";
   return "";
@@ -226,7 +230,8 @@ exponent [eE][+-]?{digit}+
 "||"          return Token::OR;
 [-+*/%<>!=()\[\]{},;:|]  return yytext[0];
 
-  /* One error for a run of what no token begins with. */
+  /* One error for a run of what no token begins with, or for a text. */
+\'[^'\n]*\' |
 [^ \t\r\n_A-Za-z0-9"\-+*/%<>!=()\[\]{},;:|&.]+ |
 [&.] {
   llvm::StringRef text(yytext, yyleng);

@@ -125,9 +125,10 @@ const TypedExpr *Sema::convertTo(ElementType type, const TypedExpr *value,
   error(range, "expected a value that converts to " + spelling(type) +
                    " for '" + what + "', got " + spelling(value->type))
       .note(value->type == ValueType::Bool ? "write where(..., 1, 0)"
-            : wanted == ValueType::Bool    ? "compare it, as in x != 0"
-                                           : "write i32(...) to drop the "
-                                             "fraction");
+            : wanted == ValueType::Bool
+                ? "write true or false, or compare it, as in x != 0"
+                : "write i32(...) to drop the "
+                  "fraction");
   return nullptr;
 }
 

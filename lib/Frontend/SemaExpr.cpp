@@ -69,7 +69,8 @@ bool Sema::expectNumber(const TypedExpr *value, const Expr &expr,
     return true;
   // [L2.3]
   error(scope, expr.range, "expected a number " + what + ", got bool")
-      .note("write where(..., 1, 0) to make a number of it");
+      .note("write where(..., 1, 0) to make a number of it, and to mask a "
+            "score where(condition, s, -inf)");
   return false;
 }
 

@@ -185,10 +185,21 @@ void Sema::checkRanges() {
       if (!index || index->extent == extent ||
           sameSize(*index->extent, *extent))
         continue;
+      auto other = llvm::find_if(kernel.indices, [&](const CheckedIndex &each) {
+        return each.extent && sameSize(*each.extent, *extent);
+      });
+      std::string instead =
+          other != kernel.indices.end()
+              ? ("write " + other->name + ", which runs over " +
+                 kernel.text(*extent) + ", or ")
+                    .str()
+          : subscript.index.size() > 2 && arg != subscript.index.back()
+              ? "use two index variables, as g = h / (H / G) for heads that "
+                "share, or write "
+              : "use two index variables, or write ";
       // [L1.4]
       reportRanges(*index, arg->name, *extent)
-          .note("use two index variables, or write " + index->name +
-                " + 0 where it shall give no range");
+          .note(instead + index->name + " + 0 where it shall give no range");
     }
   }
 }

@@ -137,6 +137,22 @@ static bool isEmptyShape(StringRef before) {
   return before.drop_back(lastName(before).size()).rtrim().ends_with(":");
 }
 
+/// Where the bracket that encloses the end of `text` opens, if it is `open`.
+static std::optional<unsigned> findOpen(StringRef text, char open) {
+  llvm::SmallVector<unsigned> opened;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text.substr(i).starts_with("//"))
+      i = std::min(text.find('\n', i), text.size());
+    else if (StringRef("([{").contains(text[i]))
+      opened.push_back(i);
+    else if (StringRef(")]}").contains(text[i]) && !opened.empty())
+      opened.pop_back();
+  }
+  return opened.empty() || text[opened.back()] != open
+             ? std::nullopt
+             : std::optional(opened.back());
+}
+
 void frontend::reportSyntaxError(ParseContext &context, SourceRange range,
                                  bool atEnd,
                                  llvm::ArrayRef<StringRef> expected) {
@@ -180,13 +196,27 @@ void frontend::reportSyntaxError(ParseContext &context, SourceRange range,
   else if (wanted == "'tiles'")
     error.note("what is computed for each index needs no loop; one over tiles "
                "is for n in tiles(0 .. N, 64) carry (x = 0) { ... }");
+  else if (wanted == "'..'")
+    error.note("bounds are written FROM .. TO, as in tiles(0 .. N, 64)");
+  else if (wanted == "'('" && before.ends_with("->"))
+    error.note("outputs have names, as in -> (O: f32[M, D])");
+  else if (wanted == "'sink'")
+    error.note("a mask is in the value, as in where(n <= m, x, -inf); beside "
+               "it stands 'sink = ...' alone");
+  else if (got == ":" && llvm::is_contained(expected, "an integer"))
+    error.note("there are no slices: each dimension has an index, as in "
+               "Q[m, d]");
+  else if (auto open = findOpen(before, '(');
+           open && llvm::is_contained(expected, "')'") &&
+           (atEnd || got == ";" || got == "}"))
+    error.note(context.source, {*open, *open + 1}, "this '(' was not closed");
   else if (got == "*" && before.ends_with("*"))
     error.note("write pow(x, y)");
   else if (got == "and")
     error.note("write && between conditions");
   else if (got == "or" || (got == "|" && llvm::is_contained(expected, "'||'")))
     error.note("write || between conditions");
-  else if (lastName(before) == "if")
+  else if (got == "if" || lastName(before) == "if")
     error.note("write where(condition, a, b)");
   else if (got == "]" && isEmptyShape(before))
     error.note("a tensor has a dimension at least; a scalar input stands "
