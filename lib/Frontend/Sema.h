@@ -141,6 +141,8 @@ private:
   Diagnostic &bindingError(llvm::StringRef name, const BoundValue &value,
                            const llvm::Twine &expected);
   void checkAllKnown();
+  /// Whether an output has it for an axis that is not its last.
+  bool isSizeOfRows(unsigned size) const;
   bool fileHasName(llvm::StringRef name) const;
   const TypedExpr *boundScalar(const CheckedParam &param, SourceRange range);
 

@@ -155,6 +155,15 @@ const TypedExpr *Sema::boundScalar(const CheckedParam &param,
   return nullptr;
 }
 
+bool Sema::isSizeOfRows(unsigned size) const {
+  return llvm::any_of(kernel.outs, [&](const CheckedParam &out) {
+    return llvm::any_of(
+        llvm::ArrayRef(out.shape).drop_back(), [&](const SizeExpr *extent) {
+          return extent->kind == SizeExpr::Size && extent->size == size;
+        });
+  });
+}
+
 void Sema::checkAllKnown() {
   if (options.mode == CheckMode::Syntax)
     return;
@@ -196,6 +205,10 @@ void Sema::checkAllKnown() {
               "or write what is reduced over '" + index.name.str() +
               "' as a let that a schedule materializes: it is reduced inside "
               "two others");
+      if (axis.reason == HeadAxis::InReduction && isSizeOfRows(number))
+        e.note("or write what is reduced over '" + axis.name.str() +
+               "' as a let that a schedule materializes: it goes through "
+               "memory, and tiles need not have all of it");
     } else if (!size.standsAlone)
       // [L1.3]
       error(size.range, "size '" + size.name +
