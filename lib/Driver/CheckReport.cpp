@@ -102,7 +102,9 @@ void explainLost(llvm::raw_ostream &os, llvm::ArrayRef<PassCheck> checks) {
       }))
     return;
   os << "  Elements are taken out where f32 may lose all of a value, as beyond "
-        "its range.\n"
+        "its range,\n"
+        "  or where floats that are compared lie closer than their errors: "
+        "ties.\n"
         "  What is left of such an output is infinite, NaN or of runs with a "
         "size of 0.\n"
         "  Bind scalars or sizes (--bind) that keep values within f32's "
