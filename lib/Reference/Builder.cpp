@@ -380,7 +380,10 @@ unsigned Builder::add(Value root) {
         llvm::append_range(step.operands, statisticsOf(step, axes.of(value)));
       if (auto compare = dyn_cast<arith::CmpFOp>(op)) {
         step.whole = relationsOf(compare.getPredicate());
-        bool agrees = inputs.reductionsAgree || !hasReduction(compare.getLhs());
+        // What is cast to an integer is compared with itself.
+        bool agrees = inputs.reductionsAgree ||
+                      compare.getLhs() == compare.getRhs() ||
+                      !hasReduction(compare.getLhs());
         step.isOfExtreme =
             agrees && isOwnExtreme(compare.getLhs(), compare.getRhs());
         step.isOfAlike = agrees && areAlike(inputs.kernel, axes,

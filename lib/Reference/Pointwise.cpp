@@ -354,7 +354,8 @@ void Evaluator::computeWhole(const Step &step, Array &to) {
       Num x = a.num(step.from.front()[i]), y = b.num(step.from.back()[i]);
       if (step.op == Op::CompareF) {
         to.i[i] = compareFloat(step.whole, x.v, y.v);
-        bool isOne = step.isOfAlike && x.v == y.v && x.e == y.e;
+        bool isOne =
+            step.isOfAlike && x.v == y.v && x.e == y.e && std::isfinite(x.e);
         to.e[i] = !step.isDecided && !isOne && isClose(x, y) ? 1 : 0;
       } else {
         Num truncated = steps(x, [](double v) { return std::trunc(v); });
