@@ -15,7 +15,8 @@ using namespace llvm;
 
 namespace attentile {
 
-constexpr StringRef kNegation = "neg.s32", kLongNegation = "neg.s64";
+constexpr StringRef kNegation = "neg.s32", kLongNegation = "neg.s64",
+                    kDifference = "sub.s32";
 
 /// An instruction's name and operands, the result first.
 static SmallVector<StringRef> partsOf(StringRef line) {
@@ -28,26 +29,41 @@ static SmallVector<StringRef> partsOf(StringRef line) {
   return parts;
 }
 
-/// A minimum or maximum, or what ptxas may make one of.
-static bool isChoice(StringRef name) {
-  return name.starts_with("min.") || name.starts_with("max.") ||
-         name.starts_with("selp.b32");
+/// What ptxas may make a maximum of.
+static bool isMaximum(StringRef name) {
+  return name.starts_with("max.") || name.starts_with("selp.b32");
+}
+
+/// a - b, two registers, as a + ~b + 1, or as ~(~a + b) in the place of a.
+static std::string hideDifference(StringRef to, StringRef a, StringRef b) {
+  if (to == a)
+    return ("\tnot.b32 \t" + to + ", " + a + ";\n\tadd.s32 \t" + to + ", " +
+            to + ", " + b + ";\n\tnot.b32 \t" + to + ", " + to + ";")
+        .str();
+  return ("\tnot.b32 \t" + to + ", " + b + ";\n\tadd.s32 \t" + to + ", " + to +
+          ", " + a + ";\n\tadd.s32 \t" + to + ", " + to + ", 1;")
+      .str();
 }
 
 /// One kernel, in which a register has one name.
 static void hideNegations(StringRef kernel, std::string &result) {
-  if (!kernel.contains(kNegation) && !kernel.contains(kLongNegation)) {
+  if (!kernel.contains(kNegation) && !kernel.contains(kLongNegation) &&
+      !kernel.contains(kDifference)) {
     result += kernel;
     return;
   }
   SmallVector<StringRef> lines;
   kernel.split(lines, '\n');
-  StringSet<> chosen, magnitudes;
+  StringSet<> chosen, largest, magnitudes;
   for (StringRef line : lines) {
     SmallVector<StringRef> parts = partsOf(line);
-    if (isChoice(parts[0]))
-      for (StringRef operand : ArrayRef(parts).drop_front(2))
+    bool isLargest = isMaximum(parts[0]);
+    if (isLargest || parts[0].starts_with("min."))
+      for (StringRef operand : ArrayRef(parts).drop_front(2)) {
         chosen.insert(operand);
+        if (isLargest)
+          largest.insert(operand);
+      }
     else if (parts[0] == "abs.s64")
       magnitudes.insert(parts[1]);
   }
@@ -55,6 +71,14 @@ static void hideNegations(StringRef kernel, std::string &result) {
   for (StringRef line : lines) {
     result += StringRef(newline);
     SmallVector<StringRef> parts;
+    if (line.contains(kDifference)) {
+      parts = partsOf(line);
+      bool isHidden = largest.contains(parts[1]) && parts[2][0] == '%' &&
+                      parts[3][0] == '%';
+      result +=
+          isHidden ? hideDifference(parts[1], parts[2], parts[3]) : line.str();
+      continue;
+    }
     if (line.contains(kNegation) || line.contains(kLongNegation))
       parts = partsOf(line);
     bool isLong = line.contains(kLongNegation);

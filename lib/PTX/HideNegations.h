@@ -17,6 +17,12 @@
 //
 //     abs.s64 t, b;  neg.s64 u, t;  max.s64 v, u, -5   // always -5
 //
+// And a difference that a maximum takes, whose first operand ptxas finds to be a
+// constant late, as where it unrolls a loop or narrows 64 bits:
+//
+//     sub.s32 t, c, b;  max.s32 u, t, 0
+//     VIADDMNMX u, b, -5, RZ, !PT                      // b - 5, where c is 5
+//
 // In the text, as code generation makes some of these of other subtractions.
 // For all targets, as a driver may compile their PTX for later ones.
 //

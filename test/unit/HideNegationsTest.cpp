@@ -67,4 +67,41 @@ TEST(HideNegations, ofLongMagnitudes) {
             "}\n");
 }
 
+// Where a is a constant that ptxas finds late, it takes a - b for b - a. One
+// that stands there is right, and so are minima.
+TEST(HideNegations, ofDifferencesOfMaxima) {
+  EXPECT_EQ(hideNegations(".visible .entry a(\n"
+                          "{\n"
+                          "\tsub.s32 \t%r3, %r1, %r2;\n"
+                          "\tmax.s32 \t%r4, %r3, 0;\n"
+                          "\tsub.s32 \t%r5, %r5, %r2;\n"
+                          "\tselp.b32 \t%r6, %r5, 0, %p1;\n"
+                          "\tsub.s32 \t%r2, %r1, %r2;\n"
+                          "\tmax.u32 \t%r7, %r6, %r2;\n"
+                          "\tsub.s32 \t%r8, 5, %r2;\n"
+                          "\tmax.s32 \t%r9, %r8, 0;\n"
+                          "\tsub.s32 \t%r10, %r1, %r2;\n"
+                          "\tmin.s32 \t%r11, %r10, 4;\n"
+                          "}\n"),
+            ".visible .entry a(\n"
+            "{\n"
+            "\tnot.b32 \t%r3, %r2;\n"
+            "\tadd.s32 \t%r3, %r3, %r1;\n"
+            "\tadd.s32 \t%r3, %r3, 1;\n"
+            "\tmax.s32 \t%r4, %r3, 0;\n"
+            "\tnot.b32 \t%r5, %r5;\n"
+            "\tadd.s32 \t%r5, %r5, %r2;\n"
+            "\tnot.b32 \t%r5, %r5;\n"
+            "\tselp.b32 \t%r6, %r5, 0, %p1;\n"
+            "\tnot.b32 \t%r2, %r2;\n"
+            "\tadd.s32 \t%r2, %r2, %r1;\n"
+            "\tadd.s32 \t%r2, %r2, 1;\n"
+            "\tmax.u32 \t%r7, %r6, %r2;\n"
+            "\tsub.s32 \t%r8, 5, %r2;\n"
+            "\tmax.s32 \t%r9, %r8, 0;\n"
+            "\tsub.s32 \t%r10, %r1, %r2;\n"
+            "\tmin.s32 \t%r11, %r10, 4;\n"
+            "}\n");
+}
+
 } // namespace
