@@ -15,9 +15,6 @@ using namespace llvm;
 
 namespace attentile {
 
-constexpr StringRef kNegation = "neg.s32", kLongNegation = "neg.s64",
-                    kDifference = "sub.s32";
-
 /// An instruction's name and operands, the result first.
 static SmallVector<StringRef> partsOf(StringRef line) {
   SmallVector<StringRef> parts;
@@ -29,69 +26,68 @@ static SmallVector<StringRef> partsOf(StringRef line) {
   return parts;
 }
 
-/// What ptxas may make a maximum of.
-static bool isMaximum(StringRef name) {
-  return name.starts_with("max.") || name.starts_with("selp.b32");
+namespace {
+
+/// Where ptxas may lose a sign: what a minimum, a maximum or a selection takes,
+/// what one of the latter two does, and 64-bit magnitudes.
+struct Uses {
+  StringSet<> ofExtremes, ofMaxima, magnitudes;
+
+  void add(ArrayRef<StringRef> parts) {
+    StringRef name = parts[0];
+    bool isMaximum = name.starts_with("max.") || name.starts_with("selp.b32");
+    if (isMaximum || name.starts_with("min."))
+      for (StringRef operand : parts.drop_front(2)) {
+        ofExtremes.insert(operand);
+        if (isMaximum)
+          ofMaxima.insert(operand);
+      }
+    else if (name == "abs.s64")
+      magnitudes.insert(parts[1]);
+  }
+};
+
+} // namespace
+
+static std::string line(StringRef name, ArrayRef<StringRef> operands) {
+  return "\t" + name.str() + " \t" + join(operands, ", ") + ";";
 }
 
-/// a - b, two registers, as a + ~b + 1, or as ~(~a + b) in the place of a.
-static std::string hideDifference(StringRef to, StringRef a, StringRef b) {
-  if (to == a)
-    return ("\tnot.b32 \t" + to + ", " + a + ";\n\tadd.s32 \t" + to + ", " +
-            to + ", " + b + ";\n\tnot.b32 \t" + to + ", " + to + ";")
-        .str();
-  return ("\tnot.b32 \t" + to + ", " + b + ";\n\tadd.s32 \t" + to + ", " + to +
-          ", " + a + ";\n\tadd.s32 \t" + to + ", " + to + ", 1;")
-      .str();
+/// The instruction in other words, -b as ~b + 1, a - b as a + ~b + 1, or as
+/// ~(~a + b) in the place of a; empty if it may stay.
+static std::string hidden(ArrayRef<StringRef> parts, const Uses &uses) {
+  StringRef name = parts[0];
+  auto isIn = [&](const StringSet<> &set, unsigned i) {
+    return set.contains(parts[i]);
+  };
+  if ((name == "neg.s32" && isIn(uses.ofExtremes, 1)) ||
+      (name == "neg.s64" && isIn(uses.magnitudes, 2))) {
+    StringRef to = parts[1], bits = name.take_back(2);
+    return line(("not.b" + bits).str(), {to, parts[2]}) + "\n" +
+           line(("add.s" + bits).str(), {to, to, "1"});
+  }
+  if (name != "sub.s32" || !isIn(uses.ofMaxima, 1) || parts[2][0] != '%' ||
+      parts[3][0] != '%')
+    return "";
+  StringRef to = parts[1], a = parts[2], b = parts[3];
+  bool inPlace = to == a;
+  return line("not.b32", {to, inPlace ? a : b}) + "\n" +
+         line("add.s32", {to, to, inPlace ? b : a}) + "\n" +
+         (inPlace ? line("not.b32", {to, to}) : line("add.s32", {to, to, "1"}));
 }
 
 /// One kernel, in which a register has one name.
 static void hideNegations(StringRef kernel, std::string &result) {
-  if (!kernel.contains(kNegation) && !kernel.contains(kLongNegation) &&
-      !kernel.contains(kDifference)) {
-    result += kernel;
-    return;
-  }
   SmallVector<StringRef> lines;
   kernel.split(lines, '\n');
-  StringSet<> chosen, largest, magnitudes;
-  for (StringRef line : lines) {
-    SmallVector<StringRef> parts = partsOf(line);
-    bool isLargest = isMaximum(parts[0]);
-    if (isLargest || parts[0].starts_with("min."))
-      for (StringRef operand : ArrayRef(parts).drop_front(2)) {
-        chosen.insert(operand);
-        if (isLargest)
-          largest.insert(operand);
-      }
-    else if (parts[0] == "abs.s64")
-      magnitudes.insert(parts[1]);
-  }
+  Uses uses;
+  for (StringRef text : lines)
+    uses.add(partsOf(text));
   ListSeparator newline("\n");
-  for (StringRef line : lines) {
+  for (StringRef text : lines) {
+    std::string other = hidden(partsOf(text), uses);
     result += StringRef(newline);
-    SmallVector<StringRef> parts;
-    if (line.contains(kDifference)) {
-      parts = partsOf(line);
-      bool isHidden = largest.contains(parts[1]) && parts[2][0] == '%' &&
-                      parts[3][0] == '%';
-      result +=
-          isHidden ? hideDifference(parts[1], parts[2], parts[3]) : line.str();
-      continue;
-    }
-    if (line.contains(kNegation) || line.contains(kLongNegation))
-      parts = partsOf(line);
-    bool isLong = line.contains(kLongNegation);
-    if (parts.empty() ||
-        !(isLong ? magnitudes.contains(parts[2]) : chosen.contains(parts[1]))) {
-      result += line;
-      continue;
-    }
-    StringRef bits = isLong ? "64" : "32";
-    result +=
-        ("\tnot.b" + bits + " \t" + parts[1] + ", " + parts[2] + ";\n").str();
-    result +=
-        ("\tadd.s" + bits + " \t" + parts[1] + ", " + parts[1] + ", 1;").str();
+    result += other.empty() ? text.str() : other;
   }
 }
 
