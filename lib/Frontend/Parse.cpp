@@ -292,8 +292,9 @@ ParseContext::body(List<ast::Statement> *statements) {
   return kept->ref();
 }
 
-void ParseContext::notSupported(SourceRange range, const llvm::Twine &what) {
+Diagnostic &ParseContext::notSupported(SourceRange range,
+                                       const llvm::Twine &what) {
   // [L8.7]
-  diagnostics.error(source, range, what + " is not supported yet")
+  return diagnostics.error(source, range, what + " is not supported yet")
       .note("the language has it, this version of the compiler does not");
 }

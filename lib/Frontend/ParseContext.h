@@ -101,7 +101,7 @@ public:
   llvm::ArrayRef<ast::Statement> body(List<ast::Statement> *statements);
 
   /// A construct that the language has and this compiler does not, yet.
-  void notSupported(SourceRange range, const llvm::Twine &what);
+  Diagnostic &notSupported(SourceRange range, const llvm::Twine &what);
 
   const SourceFile &source;
   /// The text that is parsed, and the offset of its first byte.

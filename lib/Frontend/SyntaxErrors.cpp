@@ -129,6 +129,12 @@ static bool noteReduction(Diagnostic &error, StringRef before) {
   return true;
 }
 
+/// Whether the statement that the text ends in begins with `index`.
+static bool declaresIndex(StringRef before) {
+  StringRef statement = before.drop_front(before.find_last_of(";{}") + 1);
+  return statement.ltrim().starts_with("index ");
+}
+
 /// Whether the text ends in `NAME: TYPE[`.
 static bool isEmptyShape(StringRef before) {
   if (!before.consume_back("["))
@@ -196,6 +202,9 @@ void frontend::reportSyntaxError(ParseContext &context, SourceRange range,
   else if (wanted == "'tiles'")
     error.note("what is computed for each index needs no loop; one over tiles "
                "is for n in tiles(0 .. N, 64) carry (x = 0) { ... }");
+  else if (wanted == "'..'" && declaresIndex(before))
+    error.note("an index variable needs no declaration: it has the range of "
+               "the dimension in which it stands");
   else if (wanted == "'..'")
     error.note("bounds are written FROM .. TO, as in tiles(0 .. N, 64)");
   else if (wanted == "'('" && before.ends_with("->"))
