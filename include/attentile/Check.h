@@ -46,6 +46,9 @@ public:
   /// bound.
   virtual llvm::Expected<std::unique_ptr<RunnableKernel>>
   compile(const CheckedKernel &kernel, llvm::StringRef pass) = 0;
+
+  /// PipelineOptions::addsAlike of what `compile` gives.
+  virtual bool addsAlike(llvm::StringRef pass) const { return false; }
 };
 
 struct Recipe;

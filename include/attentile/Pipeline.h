@@ -47,6 +47,11 @@ struct PipelineOptions {
   std::vector<std::string> tileSizes;
 
   bool isEnabled(llvm::StringRef flag) const;
+  /// Whether a sum has the same bits wherever its formula stands. Not on a GPU,
+  /// and not in slices, of which one tile has more than another.
+  bool addsAlike() const {
+    return !forGpu && !isEnabled("tile-slice-reductions");
+  }
   /// The optimising passes behind `flag` off too (all of them behind a pass
   /// that always runs), those up to it on even if the target's defaults leave
   /// them out: the program as it stands after that pass, for

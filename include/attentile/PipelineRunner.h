@@ -32,6 +32,8 @@ public:
   llvm::Expected<std::unique_ptr<RunnableKernel>>
   compile(const CheckedKernel &kernel, llvm::StringRef pass) override;
 
+  bool addsAlike(llvm::StringRef pass) const override;
+
 private:
   /// Programs by the text of the tile program that they were made of.
   using Programs = std::map<std::string, std::shared_ptr<NativeProgram>>;

@@ -87,6 +87,10 @@ std::vector<std::string> PipelineRunner::passes() const {
   return result;
 }
 
+bool PipelineRunner::addsAlike(llvm::StringRef pass) const {
+  return (pass.empty() ? options : options.upTo(pass)).addsAlike();
+}
+
 /// All of a module but where it comes from.
 static std::string textOf(ModuleOp module) {
   std::string text;

@@ -157,7 +157,7 @@ private:
 
   //===--- SemaSchedule.cpp -----------------------------------------------===//
   void chooseSchedule();
-  bool applies(const ast::ScheduleDecl &schedule);
+  std::optional<bool> applies(const ast::ScheduleDecl &schedule);
   void checkSchedule();
   void checkTile(const ast::ScheduleItem &item);
   bool isMaterialized(llvm::StringRef name) const;

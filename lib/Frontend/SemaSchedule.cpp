@@ -21,10 +21,10 @@ static constexpr int64_t largestTile = 4096;
 static const std::vector<StringRef> targets = {"cpu",   "sm_80", "sm_86",
                                                "sm_89", "sm_90", "sm_90a"};
 
-/// True if all conditions are known to hold. One that cannot be known when
-/// code is made does not make a schedule apply.
-bool Sema::applies(const ast::ScheduleDecl &decl) {
-  bool all = true;
+/// Whether all conditions hold; nothing where that is not known when code is
+/// made.
+std::optional<bool> Sema::applies(const ast::ScheduleDecl &decl) {
+  bool all = true, isKnown = true;
   if (decl.target.data) {
     StringRef target = decl.target.str();
     all = target == options.target;
@@ -45,9 +45,12 @@ bool Sema::applies(const ast::ScheduleDecl &decl) {
       continue;
     }
     const TypedExpr *value = condition(clause);
-    all &= value && evaluateCondition(*value, kernel).value_or(false);
+    std::optional<bool> holds =
+        value ? evaluateCondition(*value, kernel) : false;
+    isKnown &= holds.has_value();
+    all &= holds.value_or(true);
   }
-  return all;
+  return all && !isKnown ? std::nullopt : std::optional(all);
 }
 
 void Sema::chooseSchedule() {
@@ -75,9 +78,18 @@ void Sema::chooseSchedule() {
     if (!name.empty())
       candidates.push_back(name);
     isNamed |= name == options.schedule;
-    bool holds = applies(*candidate); // reports errors in its conditions
-    if (!schedule && name == options.schedule && holds)
+    auto holds = applies(*candidate); // reports errors in its conditions
+    if (schedule || name != options.schedule)
+      continue;
+    if (holds.value_or(false))
       schedule = candidate;
+    else if (!holds && options.mode != CheckMode::Syntax)
+      // [L7.8]
+      diagnostics
+          .warning(file, candidate->kernel.range,
+                   "whether this schedule applies is not known when code is "
+                   "made: it is not taken")
+          .note("bind what its conditions name, as in --bind N=...");
   }
   if (schedule || options.schedule.empty())
     return;

@@ -135,6 +135,13 @@ static bool declaresIndex(StringRef before) {
   return statement.ltrim().starts_with("index ");
 }
 
+/// Whether the text ends in a comment that was meant as a division.
+static bool endsInFloorDivision(StringRef before) {
+  StringRef line = before.drop_front(before.rfind('\n') + 1);
+  auto [code, comment] = line.split("//");
+  return !code.trim().empty() && comment.ends_with(";");
+}
+
 /// Whether the text ends in `NAME: TYPE[`.
 static bool isEmptyShape(StringRef before) {
   if (!before.consume_back("["))
@@ -188,6 +195,8 @@ void frontend::reportSyntaxError(ParseContext &context, SourceRange range,
                "and bool");
   else if (got == "(" && noteReduction(error, before))
     return;
+  else if (endsInFloorDivision(before))
+    error.note("what follows // is a comment; / of integers rounds down");
   else if (got == "=" && wanted == "'['")
     error.note("a value has a name by 'let NAME = ...', an output its indices, "
                "one at least, as in O[m] = ...; what a loop carries goes on by "
@@ -207,12 +216,13 @@ void frontend::reportSyntaxError(ParseContext &context, SourceRange range,
                "the dimension in which it stands");
   else if (wanted == "'..'")
     error.note("bounds are written FROM .. TO, as in tiles(0 .. N, 64)");
-  else if (wanted == "'('" && before.ends_with("->"))
+  else if (wanted == "'->'" || (wanted == "'('" && before.ends_with("->")))
     error.note("outputs have names, as in -> (O: f32[M, D])");
   else if (wanted == "'sink'")
     error.note("a mask is in the value, as in where(n <= m, x, -inf); beside "
                "it stands 'sink = ...' alone");
-  else if (got == ":" && llvm::is_contained(expected, "an integer"))
+  else if (got == ":" && (llvm::is_contained(expected, "an integer") ||
+                          llvm::is_contained(expected, "']'")))
     error.note("there are no slices: each dimension has an index, as in "
                "Q[m, d]");
   else if (auto open = findOpen(before, '(');
@@ -235,6 +245,10 @@ void frontend::reportSyntaxError(ParseContext &context, SourceRange range,
   else if ((got == ">" || got == "<") && before.ends_with(got))
     error.note("there are no shifts: write x / 4 for two bits to the right, "
                "x * 4 to the left");
+  else if (wanted == "':'" && (got == "," || got == ")"))
+    error.note("a parameter has a type, as in Q: f32[M, D] or scale: f32");
+  else if (wanted == "'='" && after.starts_with("="))
+    error.note("an output is written once, as in O[m] = sum[n](...)");
   else if (wanted == "'['" && after.starts_with("="))
     error.note("a let may take an earlier let's name: let NAME = NAME " + got +
                " ...");
