@@ -236,12 +236,13 @@ inline Num pow(Num a, Num b) {
   return finish(v, std::fabs(v) * (std::expm1(spread) + kFunction), out);
 }
 
-/// floor, ceil, trunc ...: a step within reach may be taken or not.
+/// floor, ceil, trunc ...: a step within reach may be taken or not, that from a
+/// subnormal to 0 among them.
 template <typename Step> Num steps(Num a, Step step) {
-  double v = step(a.v);
-  if (a.e == 0 || !std::isfinite(v))
+  double v = step(a.v), e = ofOperand(a);
+  if (e == 0 || !std::isfinite(v))
     return {v, isOut(a) ? kInf : 0};
-  return {v, std::max(step(a.v + a.e) - v, v - step(a.v - a.e))};
+  return {v, std::max(step(a.v + e) - v, v - step(a.v - e))};
 }
 
 /// The largest finite number of a float type.

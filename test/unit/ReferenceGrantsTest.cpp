@@ -410,3 +410,24 @@ TEST(Reference, IntegersThatAProductHolds) {
     EXPECT_EQ(a.bounds[0] > 1, isWide);
   }
 }
+
+/// What is below f32's normal numbers may count as 0, on a step's other side.
+TEST(Reference, StepOfASubnormal) {
+  ParsedKernel kernel(R"mlir(
+attn.kernel @k sizes(%M) indices(%m < M) ins(%X: f32[M]) outs(%A: f32[M]) {
+  %x = attn.read %X[%m] : tensor<?xf32>
+  %a = math.floor %x : f32
+  attn.write %a to %A[%m] : f32, tensor<?xf32>
+})mlir");
+  HostTensor x = HostTensor::allocate(ElementType::F32, {3});
+  x.set({0}, -1e-40);
+  x.set({1}, 1e-40);
+  x.set({2}, -1e-30);
+  ReferenceResult result = kernel.evaluate({x});
+  const ReferenceOutput &a = result.outputs[0];
+  EXPECT_EQ(a.values[0], -1);
+  EXPECT_EQ(a.bounds[0], 1);
+  EXPECT_EQ(a.bounds[1], 0);
+  EXPECT_EQ(a.values[2], -1);
+  EXPECT_EQ(a.bounds[2], 0);
+}
