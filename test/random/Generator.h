@@ -43,12 +43,11 @@ enum Axis : Axes {
   axisH = 2,
   axisM = 4,
   axisN = 8,
-  axisJ = 16, // keys again
-  axisD = 32,
-  axisE = 64,
-  axisR = 128
+  axisD = 16,
+  axisE = 32,
+  axisR = 64
 };
-inline constexpr unsigned numAxes = 8;
+inline constexpr unsigned numAxes = 7;
 
 class Generator {
 public:
@@ -96,7 +95,6 @@ private:
 
   // Conditions.cpp
   ExprRef mask();
-  ExprRef nearestKeys();
   ExprRef condition(Axes available, int depth);
   ExprRef comparison(Axes available);
   ExprRef loadedComparison();
