@@ -186,7 +186,7 @@ LogicalResult DotOp::verify() {
         rhs.getDimSize(*getAxisPosition(rhs, axis)))
       return emitOpError("expected axis ") << axis << " of one size";
   if (kept.size() != getAxes(getType()).size() ||
-      !getType().getElementType().isF32())
+      !getElementType(getType()).isF32())
     return emitOpError("expected an f32 result with the factors' other axes, "
                        "got ")
            << getType();

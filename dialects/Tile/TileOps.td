@@ -137,12 +137,16 @@ def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
 }
 
 def Tile_DotOp : Tile_Op<"dot", [Pure]> {
-  let summary = "a matrix product along named axes";
+  let summary = "a sum of products along named axes";
   let description = [{
     The sum over the axes `over`, which both factors have, of lhs times rhs,
     plus `acc` if there is one. The result has every other axis of either
-    factor. Factors are f32, f16 or bf16 tiles; the sum is in f32. `product T`:
-    the factors enter in type T, or keep more precision.
+    factor, and is a scalar if there is none. Factors are f32, f16 or bf16
+    tiles; the sum is in f32. `product T`: the factors enter in type T, or keep
+    more precision.
+
+    For a GPU it is a product of matrices. For a CPU its axes may be any, and it
+    is a chain of multiply-adds from `acc` on, the last of `over` innermost.
 
     ```mlir
     %s = tile.dot %q, %k over ["d"] product bf16 : tensor<64x64xbf16, #tile.axes<"m", "d">>,
@@ -150,12 +154,18 @@ def Tile_DotOp : Tile_Op<"dot", [Pure]> {
     %o2 = tile.dot %p, %v acc %o1 over ["n"] product bf16 : ...
     ```
   }];
-  let arguments = (ins Tile_Tile:$lhs, Tile_Tile:$rhs, Optional<Tile_Tile>:$acc, StrArrayAttr:$over,
+  let arguments = (ins Tile_Tile:$lhs, Tile_Tile:$rhs, Optional<Tile_ScalarOrTile>:$acc, StrArrayAttr:$over,
     TypeAttr:$product);
-  let results = (outs Tile_Tile:$result);
+  let results = (outs Tile_ScalarOrTile:$result);
   let assemblyFormat = [{
     $lhs `,` $rhs (`acc` $acc^)? `over` $over `product` $product attr-dict `:` type($lhs) `,` type($rhs)
     (`acc` type($acc)^)? `->` type($result)
+  }];
+  let extraClassDeclaration = [{
+    /// The result's type where it is a tile.
+    ::mlir::RankedTensorType getTileType() {
+      return ::llvm::cast<::mlir::RankedTensorType>(getType());
+    }
   }];
   let hasVerifier = 1;
 }

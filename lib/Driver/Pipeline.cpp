@@ -144,6 +144,7 @@ void buildTiling(OpPassManager &pm, const PipelineOptions &options) {
   AttnToTileOptions tiling;
   tiling.tileSizes.assign(options.tileSizes.begin(), options.tileSizes.end());
   tiling.target = options.target;
+  tiling.multiplyAdds = !options.forGpu;
   tiling.splitReduced = options.splitReduced;
   tiling.smallTiles = options.byElement;
   pm.addPass(createAttnToTile(tiling));

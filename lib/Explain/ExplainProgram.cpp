@@ -146,7 +146,8 @@ llvm::Error Counter::block(Block &block, double times) {
       if (llvm::Error error = this->block(side, times))
         return error;
     } else if (auto dot = dyn_cast<tile::DotOp>(op)) {
-      double work = 2. * dot.getResult().getType().getNumElements();
+      auto type = dyn_cast<RankedTensorType>(dot.getType());
+      double work = 2. * (type ? type.getNumElements() : 1);
       for (Attribute axis : dot.getOver())
         work *= dot.getLhs().getType().getDimSize(*tile::getAxisPosition(
             dot.getLhs().getType(), cast<StringAttr>(axis)));

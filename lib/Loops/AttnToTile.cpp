@@ -34,9 +34,9 @@ class KernelTiling {
 public:
   /// `gpu`: null for the CPU.
   KernelTiling(attn::KernelOp kernel, ArrayRef<std::string> sizeOptions,
-               const GpuTarget *gpu, GpuTiling tiling)
+               const GpuTarget *gpu, GpuTiling tiling, Dots dots)
       : kernel(kernel), axes(kernel), sizeOptions(sizeOptions), gpu(gpu),
-        tiling(tiling) {}
+        tiling(tiling), dots(dots) {}
 
   LogicalResult run() {
     FailureOr<RequestedSizes> requested =
@@ -68,7 +68,7 @@ public:
       if (grid == grids.front()) // all that kernels share stands before them
         values.insertBefore(target);
       if (failed(tileGrid(kernel, grid, axes, values, extents, choice->sizes,
-                          program, target)))
+                          dots, program, target)))
         return failure();
     }
     kernel.erase();
@@ -133,6 +133,7 @@ private:
   ArrayRef<std::string> sizeOptions;
   const GpuTarget *gpu;
   GpuTiling tiling;
+  Dots dots;
   SmallVector<attn::GridOp> grids;
   llvm::DenseMap<Value, Value> extents;
 };
@@ -154,8 +155,10 @@ struct AttnToTile : impl::AttnToTileBase<AttnToTile> {
       return signalPassFailure();
     }
     SmallVector<std::string> options(tileSizes.begin(), tileSizes.end());
+    Dots dots = multiplyAdds ? Dots::MultiplyAdds : Dots::Matrices;
     for (attn::KernelOp kernel : kernels)
-      if (failed(KernelTiling(kernel, options, gpu, {splitReduced, smallTiles})
+      if (failed(KernelTiling(kernel, options, gpu, {splitReduced, smallTiles},
+                              dots)
                      .run()))
         return signalPassFailure();
   }

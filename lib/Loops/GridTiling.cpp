@@ -20,9 +20,9 @@ class GridTiling {
 public:
   GridTiling(attn::KernelOp kernel, attn::GridOp grid, attn::AxesAnalysis &axes,
              ExtentValues &values, const llvm::DenseMap<Value, Value> &extents,
-             const llvm::DenseMap<Value, int64_t> &sizes)
+             const llvm::DenseMap<Value, int64_t> &sizes, Dots dots)
       : kernel(kernel), grid(grid), axes(axes), values(values),
-        extents(extents), emitter(kernel, grid, axes, extents, sizes),
+        extents(extents), emitter(kernel, grid, axes, extents, sizes, dots),
         loopAxes(axes.setOf(grid.getLoop())),
         walkAxes(axes.setOf(grid.getWalk())) {
     loopAxes |= walkAxes;
@@ -468,7 +468,7 @@ private:
 LogicalResult tileGrid(attn::KernelOp kernel, attn::GridOp grid,
                        attn::AxesAnalysis &axes, ExtentValues &values,
                        const llvm::DenseMap<Value, Value> &extents,
-                       const llvm::DenseMap<Value, int64_t> &sizes,
+                       const llvm::DenseMap<Value, int64_t> &sizes, Dots dots,
                        tile::ProgramOp program, tile::KernelOp target) {
   // What is as it was: the program's arguments and values.
   TileScope root(OpBuilder(target), nullptr);
@@ -477,7 +477,7 @@ LogicalResult tileGrid(attn::KernelOp kernel, attn::GridOp grid,
   for (Operation &op : program.getHeadBlock())
     for (Value result : op.getResults())
       root.tiles[result] = result;
-  return GridTiling(kernel, grid, axes, values, extents, sizes)
+  return GridTiling(kernel, grid, axes, values, extents, sizes, dots)
       .run(target, root);
 }
 

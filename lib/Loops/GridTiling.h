@@ -8,8 +8,7 @@
 #define ATTENTILE_LIB_LOOPS_GRIDTILING_H
 
 #include "ExtentValues.h"
-#include "Tile/Tile.h"
-#include "attentile/AxesAnalysis.h"
+#include "TileEmitter.h"
 
 namespace attentile {
 
@@ -21,7 +20,7 @@ llvm::LogicalResult
 tileGrid(attn::KernelOp kernel, attn::GridOp grid, attn::AxesAnalysis &axes,
          ExtentValues &values,
          const llvm::DenseMap<mlir::Value, mlir::Value> &extents,
-         const llvm::DenseMap<mlir::Value, int64_t> &sizes,
+         const llvm::DenseMap<mlir::Value, int64_t> &sizes, Dots dots,
          tile::ProgramOp program, tile::KernelOp target);
 
 } // namespace attentile

@@ -11,8 +11,8 @@
 // columns alone they see, of any block (tile.sees, SeenColumns) or of those for
 // which its ends tell, where a mask repeats in columns. Expects: loops with
 // `tile.blocks`, before exponentials are folded and steps guarded. Leaves: the
-// same values. Does not handle: conditions that neither tells, such as a table's
-// of pairs, and loops that store.
+// same values. Does not handle: conditions that neither tells, such as a
+// table's of pairs, and loops that store.
 //
 //===----------------------------------------------------------------------===//
 
@@ -136,17 +136,15 @@ struct TileMarkHidden : impl::TileMarkHiddenBase<TileMarkHidden> {
                          ->getAttrOfType<tile::ResourcesAttr>("tile.resources");
     auto axis = loop->getAttrOfType<StringAttr>("tile.axis");
     tile::DotOp scores = *loop.getBody()->getOps<tile::DotOp>().begin();
-    std::optional<unsigned> columns =
-        tile::getAxisPosition(scores.getType(), axis);
-    if (!resources || !columns || scores.getType().getRank() != 2 ||
-        scores.getType().getDimSize(1 - *columns) % resources.getWarps() ||
+    RankedTensorType type = scores.getTileType();
+    std::optional<unsigned> columns = tile::getAxisPosition(type, axis);
+    if (!resources || !columns || type.getRank() != 2 ||
+        type.getDimSize(1 - *columns) % resources.getWarps() ||
         !repeats(hidden, loop))
       return;
-    int64_t size = scores.getType().getDimSize(*columns);
-    int64_t rows =
-        scores.getType().getDimSize(1 - *columns) / resources.getWarps();
-    SeenColumns ofGroup(loop, size,
-                        tile::getAxes(scores.getType())[1 - *columns], rows);
+    int64_t size = type.getDimSize(*columns);
+    int64_t rows = type.getDimSize(1 - *columns) / resources.getWarps();
+    SeenColumns ofGroup(loop, size, tile::getAxes(type)[1 - *columns], rows);
     int64_t seen = ofGroup.count(hidden);
     bool always = seen < size;
     if (!always) // fewer would do for few blocks

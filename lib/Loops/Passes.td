@@ -16,7 +16,9 @@ def AttnToTile : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
     tiles of their extent. A reduction over a loop axis becomes a loop over its
     tiles; nested ones take a loop for each depth, independent ones of one depth
     share it. Sums that are matrix products become tile.dot, into the carried
-    value where the summed axis is a loop. Where an extent is not known to be a
+    value where the summed axis is a loop; with `multiply-adds` all of x * y do
+    that sum an axis of both, so that a formula gives the same bits wherever it
+    stands. Where an extent is not known to be a
     multiple of the tile, each reduction selects its neutral element past the
     end, on its own operand; scores are not touched. A loop over tiles that the
     kernel writes becomes one loop, with its own tile size and bounds, and is
@@ -61,6 +63,7 @@ def AttnToTile : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
     ListOption<"tileSizes", "tile-sizes", "std::string",
                "Sizes of tile and loop axes, over those of the kernel's attn.tile_sizes: m=128,n=64">,
     Option<"target", "target", "std::string", /*default=*/"\"cpu\"", "cpu, sm_80, sm_86, sm_89 or sm_90">,
+    Option<"multiplyAdds", "multiply-adds", "bool", /*default=*/"false", "CPU: every sum of products is a tile.dot, whatever its axes">,
     Option<"splitReduced", "split-reduced", "bool", /*default=*/"false", "GPU: tiles for warps that share out the loop's axis, tile-partition-warps{split=reduced}">,
     Option<"smallTiles", "small-tiles", "bool", /*default=*/"false", "GPU: tiles for little code, whatever sizes are asked for">
   ];

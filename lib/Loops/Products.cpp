@@ -43,6 +43,24 @@ std::optional<Product> matchProduct(attn::ReduceOp reduction,
                  findFactor(multiply.getRhs(), type)};
 }
 
+std::optional<Product> matchMultiplyAdds(attn::ReduceOp reduction,
+                                         attn::AxesAnalysis &axes,
+                                         const attn::Axes &steps) {
+  attn::Axes over = axes.setOf(reduction.getAxes());
+  over.reset(steps);
+  auto multiply = reduction.getOperand().getDefiningOp<arith::MulFOp>();
+  if (reduction.getKind() != attn::ReduceKind::Sum || over.none() || !multiply)
+    return std::nullopt;
+  for (Value factor : {multiply.getLhs(), multiply.getRhs()}) {
+    attn::Axes missing = over;
+    if (missing.reset(axes.of(factor)).any())
+      return std::nullopt;
+  }
+  Type type = reduction.getProduct().value_or(reduction.getType());
+  return Product{findFactor(multiply.getLhs(), type),
+                 findFactor(multiply.getRhs(), type)};
+}
+
 bool isForScores(Value value) {
   llvm::SetVector<Operation *> users(value.user_begin(), value.user_end());
   for (size_t i = 0; i < users.size(); ++i) {

@@ -25,6 +25,13 @@ std::optional<Product> matchProduct(attn::ReduceOp reduction,
                                     attn::AxesAnalysis &axes,
                                     const attn::Axes &steps);
 
+/// Finds the factors of any sum of x * y that both have what is summed: added
+/// up by multiply-adds in order, whichever axes are steps, it is one number
+/// wherever the formula stands.
+std::optional<Product> matchMultiplyAdds(attn::ReduceOp reduction,
+                                         attn::AxesAnalysis &axes,
+                                         const attn::Axes &steps);
+
 /// Whether a softmax's reference is computed from a value: it has been used
 /// when the weights are made.
 bool isForScores(mlir::Value value);

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "TileEmitter.h"
-#include "Products.h"
 #include "WholeAxes.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -31,9 +30,9 @@ std::pair<Value, Value> TileScope::boundsOf(Value axis) const {
 TileEmitter::TileEmitter(attn::KernelOp kernel, attn::GridOp grid,
                          attn::AxesAnalysis &axes,
                          const llvm::DenseMap<Value, Value> &extents,
-                         const llvm::DenseMap<Value, int64_t> &sizes)
+                         const llvm::DenseMap<Value, int64_t> &sizes, Dots dots)
     : kernel(kernel), grid(grid), axes(axes), extents(extents), sizes(sizes),
-      steps(axes.setOf(grid.getSingle())) {
+      dots(dots), steps(axes.setOf(grid.getSingle())) {
   for (OperandRange group : {grid.getTile(), grid.getLoop(), grid.getWhole()})
     for (Value axis : group)
       order.push_back(cast<BlockArgument>(axis));
@@ -192,17 +191,19 @@ static bool readsZeroOutside(Value value, BlockArgument axis,
   return standsPlainly(kernel, read.getTensor(), read.getIndices(), axis);
 }
 
-/// A factor of a product, 0 outside the summed axis's extent. A read of a
+/// A factor of a product, 0 outside the summed axes' extents. A read of a
 /// tensor of that extent is 0 there already; anything else (a weight, a read
 /// through a table) might be infinite, and 0 times that is not 0.
-Value TileEmitter::clipFactor(Value factor, Value axis, TileScope &scope) {
-  Value tile = scope.lookup(factor);
-  Value end = scope.boundsOf(axis).second;
-  if ((!end || end == extents.lookup(axis)) &&
-      readsZeroOutside(factor, cast<BlockArgument>(axis), kernel))
-    return tile;
+Value TileEmitter::clipFactor(Value factor, ArrayRef<Value> over,
+                              TileScope &scope) {
+  SmallVector<Value> open(over);
+  llvm::erase_if(open, [&](Value axis) {
+    Value end = scope.boundsOf(axis).second;
+    return (!end || end == extents.lookup(axis)) &&
+           readsZeroOutside(factor, cast<BlockArgument>(axis), kernel);
+  });
   Builder builder(kernel.getContext());
-  return clip(tile, axes.of(factor), axis,
+  return clip(scope.lookup(factor), axes.of(factor), open,
               builder.getFloatAttr(factor.getType(), 0), scope,
               factor.getLoc());
 }
@@ -234,6 +235,11 @@ Value combineParts(OpBuilder &builder, Location loc, attn::ReduceKind kind,
   llvm_unreachable("unknown kind of reduction");
 }
 
+std::optional<Product> TileEmitter::matchDot(attn::ReduceOp reduction) {
+  return dots == Dots::Matrices ? matchProduct(reduction, axes, steps)
+                                : matchMultiplyAdds(reduction, axes, steps);
+}
+
 SmallVector<Value> TileEmitter::reducedAxes(attn::ReduceOp reduction) {
   attn::Axes bound = axes.setOf(reduction.getAxes());
   SmallVector<Value> result;
@@ -254,18 +260,19 @@ FailureOr<Value> TileEmitter::emitReduction(attn::ReduceOp reduction,
     over.push_back(nameOf(axis));
   ArrayAttr overAttr = builder.getArrayAttr(over);
 
-  if (std::optional<Product> product = matchProduct(reduction, axes, steps)) {
+  if (std::optional<Product> product = matchDot(reduction)) {
     if (failed(emit(product->lhs, scope)) || failed(emit(product->rhs, scope)))
       return failure();
-    Value axis = bound.front();
-    Value lhs = clipFactor(product->lhs, axis, scope);
-    Value rhs = clipFactor(product->rhs, axis, scope);
+    Value lhs = clipFactor(product->lhs, bound, scope);
+    Value rhs = clipFactor(product->rhs, bound, scope);
     Type type = typeOf(reduction.getResult());
     // The factor of the result's first axis stands first.
-    if (!tile::getAxisPosition(lhs.getType(), tile::getAxes(type).front()))
+    if (tile::isTile(type) &&
+        !tile::getAxisPosition(lhs.getType(), tile::getAxes(type).front()))
       std::swap(lhs, rhs);
-    return Value(tile::DotOp::create(builder, loc, type, lhs, rhs, accumulator,
-                                     overAttr, *reduction.getProduct()));
+    return Value(tile::DotOp::create(
+        builder, loc, type, lhs, rhs, accumulator, overAttr,
+        reduction.getProduct().value_or(reduction.getType())));
   }
 
   FailureOr<Value> operand = emit(reduction.getOperand(), scope);
@@ -296,8 +303,7 @@ TileEmitter::matchAccumulation(Operation *op) {
     auto reduction = op->getOperand(i).getDefiningOp<attn::ReduceOp>();
     if (reduction && reduction->hasOneUse() &&
         reduction->getBlock() == op->getBlock() &&
-        axes.of(reduction) == axes.of(op->getResult(0)) &&
-        matchProduct(reduction, axes, steps))
+        axes.of(reduction) == axes.of(op->getResult(0)) && matchDot(reduction))
       return Accumulation{reduction, op->getOperand(1 - i)};
   }
   return std::nullopt;
@@ -320,8 +326,7 @@ SmallVector<Operation *> TileEmitter::findMissing(Value value,
       require(accumulation->before);
       reduction = accumulation->reduction;
     }
-    auto product = reduction ? matchProduct(reduction, axes, steps)
-                             : std::optional<Product>();
+    auto product = reduction ? matchDot(reduction) : std::optional<Product>();
     if (product) {
       require(product->lhs);
       require(product->rhs);

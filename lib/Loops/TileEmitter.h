@@ -18,8 +18,8 @@
 #ifndef ATTENTILE_LIB_LOOPS_TILEEMITTER_H
 #define ATTENTILE_LIB_LOOPS_TILEEMITTER_H
 
+#include "Products.h"
 #include "Tile/Tile.h"
-#include "attentile/AxesAnalysis.h"
 
 namespace attentile {
 
@@ -49,6 +49,12 @@ bool standsPlainly(attn::KernelOp kernel, mlir::Value tensor,
 mlir::Value combineParts(mlir::OpBuilder &builder, mlir::Location loc,
                          attn::ReduceKind kind, mlir::Value a, mlir::Value b);
 
+/// Which sums become tile.dot.
+enum class Dots {
+  Matrices,    ///< those that are matrix products in their tiles
+  MultiplyAdds ///< all of x * y
+};
+
 /// How the axes of one grid appear in tiles.
 class TileEmitter {
 public:
@@ -57,7 +63,7 @@ public:
   TileEmitter(attn::KernelOp kernel, attn::GridOp grid,
               attn::AxesAnalysis &axes,
               const llvm::DenseMap<mlir::Value, mlir::Value> &extents,
-              const llvm::DenseMap<mlir::Value, int64_t> &sizes);
+              const llvm::DenseMap<mlir::Value, int64_t> &sizes, Dots dots);
 
   /// The tile of `value` in `scope`, made there if no scope around has it.
   /// Every loop that it needs must be in one. Fails on what has no tile form.
@@ -102,7 +108,8 @@ private:
   llvm::SmallVector<mlir::Operation *> findMissing(mlir::Value value,
                                                    const TileScope &scope);
   llvm::LogicalResult emitOp(mlir::Operation *op, TileScope &scope);
-  mlir::Value clipFactor(mlir::Value factor, mlir::Value axis,
+  std::optional<Product> matchDot(attn::ReduceOp reduction);
+  mlir::Value clipFactor(mlir::Value factor, llvm::ArrayRef<mlir::Value> over,
                          TileScope &scope);
   mlir::Value clip(mlir::Value tile, const attn::Axes &set,
                    mlir::ValueRange over, mlir::TypedAttr neutral,
@@ -113,6 +120,7 @@ private:
   attn::AxesAnalysis &axes;
   const llvm::DenseMap<mlir::Value, mlir::Value> &extents;
   const llvm::DenseMap<mlir::Value, int64_t> &sizes;
+  Dots dots;
   attn::Axes steps;
   llvm::SmallVector<mlir::BlockArgument> order; // of a tile's axes
 };

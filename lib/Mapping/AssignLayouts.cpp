@@ -399,7 +399,7 @@ FailureOr<Value> Assignment::makeLeft(tile::DotOp dot, Value factor) {
   if (tile::getShared(rounded->getType()) && !kept.keeps(dot, *rounded))
     return rounded;
   // Likewise a product whose rows or columns are not those of this one's left.
-  RankedTensorType type = tileType(*rounded), result = dot.getType();
+  RankedTensorType type = tileType(*rounded), result = dot.getTileType();
   if (!isReadAsLeft(tile::withLayout(type, natural.get(type)),
                     tile::withLayout(result, natural.get(result))))
     return inLayout(*rounded, NaturalLayouts::shared(type));
@@ -423,7 +423,7 @@ LogicalResult Assignment::assignDot(tile::DotOp dot) {
     return failure();
   dot.getLhsMutable().assign(isLhsLeft ? *left : *right);
   dot.getRhsMutable().assign(isLhsLeft ? *right : *left);
-  setLayout(dot.getResult(), natural.get(dot.getType()));
+  setLayout(dot.getResult(), natural.get(dot.getTileType()));
   if (dot.getAcc())
     dot.getAccMutable().assign(
         inLayout(dot.getAcc(), tile::getLayout(dot.getType())));

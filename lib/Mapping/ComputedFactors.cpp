@@ -68,7 +68,8 @@ static SmallVector<tile::LoadOp> loadsOf(Value factor) {
 }
 
 bool isLeft(tile::DotOp dot, Value factor, const NaturalLayouts &natural) {
-  return tile::getAxisPosition(factor.getType(), natural.rowsOf(dot.getType()))
+  return tile::getAxisPosition(factor.getType(),
+                               natural.rowsOf(dot.getTileType()))
       .has_value();
 }
 

@@ -148,7 +148,7 @@ bool Narrower::find() {
             .Case([&](tile::DotOp dot) {
               // Groups are warps with rows of their own.
               auto rows = tile::getAxisPosition(dot.getType(), warps.getRows());
-              return rows && dot.getType().getDimSize(*rows) ==
+              return rows && dot.getTileType().getDimSize(*rows) ==
                                  int64_t(sees.getRows() * warps.getSplitRows());
             })
             .Default([&](Operation *) {

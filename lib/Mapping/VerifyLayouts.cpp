@@ -74,7 +74,7 @@ LogicalResult verifyDot(tile::DotOp dot) {
     return dot.emitOpError("expected factors of ")
            << dot.getProduct() << ", got " << left << " and " << right;
   if (tile::getFragment(left) &&
-      !isReadAsLeft(cast<RankedTensorType>(left), dot.getType()))
+      !isReadAsLeft(cast<RankedTensorType>(left), dot.getTileType()))
     return dot.emitOpError("expected the left factor as matrix instructions "
                            "read it for ")
            << result << ", got " << tile::getFragment(left);

@@ -40,7 +40,7 @@ public:
              const ElementSource &source)
       : k(kernel), b(kernel.b), loc(kernel.loc), dot(dot), plan(plan),
         source(source), vector(k.plan.getVectorAxis(dot.getType())) {
-    RankedTensorType type = dot.getType();
+    RankedTensorType type = dot.getTileType();
     for (auto [axis, size] :
          llvm::zip_equal(tile::getAxes(type), type.getShape())) {
       if (axis == vector) {

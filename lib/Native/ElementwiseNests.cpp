@@ -390,18 +390,13 @@ private:
       Value x = point->part(operands[0], i, elements[0]);
       if (dot) {
         Value y = point->part(operands[1], i, elements[1]);
-        values[i] = multiplyAdd(x, y, values[i]);
+        values[i] = isa<VectorType>(x.getType())
+                        ? Value(vector::FMAOp::create(b, loc, x, y, values[i]))
+                        : math::FmaOp::create(b, loc, x, y, values[i]);
       } else {
         values[i] = combine(getKind(op), values[i], x);
       }
     }
-  }
-
-  Value multiplyAdd(Value x, Value y, Value acc) {
-    if (isa<VectorType>(x.getType()))
-      return vector::FMAOp::create(b, loc, x, y, acc);
-    return arith::AddFOp::create(b, loc, arith::MulFOp::create(b, loc, x, y),
-                                 acc);
   }
 
   Value combine(attn::ReduceKind kind, Value acc, Value x) {

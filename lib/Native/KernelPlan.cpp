@@ -275,6 +275,13 @@ static bool dependsOn(Value value, Value source) {
          });
 }
 
+/// Any other sum of products is a nest.
+static bool isMatrixProduct(tile::DotOp dot) {
+  return dot.getOver().size() == 1 && dot.getLhs().getType().getRank() == 2 &&
+         dot.getRhs().getType().getRank() == 2 &&
+         tile::getAxes(dot.getType()).size() == 2;
+}
+
 void KernelPlan::chooseLane(tile::KernelOp kernel) {
   // The axis tiled over the grid: rows run along vectors, so that reductions
   // over columns need no shuffles (see docs of the pass).
@@ -288,14 +295,14 @@ void KernelPlan::chooseLane(tile::KernelOp kernel) {
       return;
   }
   kernel.walk([&](tile::DotOp dot) {
-    if (!lane)
+    if (!lane && isMatrixProduct(dot))
       lane = tile::getAxes(dot.getType()).front();
   });
 }
 
 void KernelPlan::planDot(tile::DotOp dot) {
   Axis vector = getVectorAxis(dot.getType());
-  if (!vector)
+  if (!vector || !isMatrixProduct(dot))
     return;
   for (auto [factor, other] : {std::pair(dot.getLhs(), dot.getRhs()),
                                std::pair(dot.getRhs(), dot.getLhs())})
@@ -346,9 +353,11 @@ void KernelPlan::chooseRoots(tile::KernelOp kernel) {
           requireStored(dot.getAcc());
       } else {
         roots.insert(dot.getResult());
+        size_t all = tile::getAxes(dot.getType()).size() + dot.getOver().size();
         for (Value factor : {dot.getLhs(), dot.getRhs()})
-          if (getCost(factor) > 1)
-            requireStored(factor);
+          if (tile::getAxes(factor.getType()).size() < all &&
+              getCost(factor) > 1)
+            requireStored(factor); // it would be computed again and again
       }
     } else if (auto store = dyn_cast<tile::StoreOp>(op)) {
       if (tile::isTile(store.getValue().getType()))

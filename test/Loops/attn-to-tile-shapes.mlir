@@ -1,4 +1,5 @@
 // RUN: attentile-opt %s -attn-lower-softmax -attn-form-grids -attn-to-tile -canonicalize -cse -tile-verify | FileCheck %s
+// RUN: attentile-opt %s -attn-lower-softmax -attn-form-grids -attn-to-tile=multiply-adds -canonicalize -cse -tile-verify | FileCheck %s --check-prefix=CPU
 // RUN: attentile-opt %S/Inputs/several-axes.mlir -attn-form-grids='tile-sizes=n=8,r=16' -attn-to-tile='tile-sizes=n=8,r=16' -canonicalize -cse -tile-verify | FileCheck %s --check-prefix=TILES
 
 // Of several axes one in tiles; the others one by one around it. Sums of parts lose less than one of all terms.
@@ -146,12 +147,15 @@ attn.kernel @shifted sizes(%M) indices(%m < M) ins(%X: f32[M]) outs(%Y: f32[M + 
   attn.write %x to %Y[%at] : f32, tensor<?xf32>
 }
 
-// A product that a dot cannot take (three axes in a factor) is multiplied out.
-// Its tiles are cut down to what the cache holds.
+// What is no product of two matrices (three axes in a factor) is multiplied out;
+// for a CPU it is added up as a product of matrices is. Its tiles are cut down to
+// what the cache holds.
 // CHECK-LABEL: tile.kernel @batched_0
 // CHECK-NOT: tile.dot
 // CHECK: arith.mulf {{.*}} : tensor<32x16x64xf32, #h_n_d>
 // CHECK: tile.reduce sum %{{.*}} over ["d"]
+// CPU-LABEL: tile.kernel @batched_0
+// CPU: tile.dot {{.*}} over ["d"] product f32 : tensor<32x16x64xf32, #h_n_d>, tensor<16x64xf32, #n_d> -> tensor<32x16xf32, #h_n>
 attn.kernel @batched sizes(%H, %N) indices(%h < H, %n < N, %d < 64)
     ins(%Q: f32[H, 64], %K: f32[H, N, 64], %W: f32[N, 64]) outs(%Y: f32[H]) {
   %q = attn.read %Q[%h, %d] : tensor<?x64xf32>
@@ -168,6 +172,8 @@ attn.kernel @batched sizes(%H, %N) indices(%h < H, %n < N, %d < 64)
 // CHECK-LABEL: tile.kernel @apart_0 grid(%h < %H)
 // CHECK: arith.mulf {{.*}} : tensor<64x64xf32, #n_d>
 // CHECK: tile.reduce sum %{{.*}} over ["d"]
+// CPU-LABEL: tile.kernel @apart_0
+// CPU: tile.dot {{.*}} over ["d"] product f32 : tensor<64x64xf32, #n_d>, tensor<64xf32, #d> -> tensor<64xf32, #n>
 attn.kernel @apart sizes(%H, %N) indices(%h < H, %n < N, %d < 64)
     ins(%Q: f32[H, 64], %K: f32[H, N, 64]) outs(%Y: f32[H]) {
   %q = attn.read %Q[%h, %d] : tensor<?x64xf32>
@@ -175,6 +181,22 @@ attn.kernel @apart sizes(%H, %N) indices(%h < H, %n < N, %d < 64)
   %qk = arith.mulf %q, %k : f32
   %s = attn.reduce sum %qk over (%d) : f32
   %y = attn.reduce max %s over (%n) : f32
+  attn.write %y to %Y[%h] : f32, tensor<?xf32>
+}
+
+// A row's own product has no other axis: a number of the program.
+// CPU-LABEL: tile.kernel @own_0 grid(%h < %H)
+// CPU: tile.dot {{.*}} over ["d"] product f32 : tensor<64xf32, #d>, tensor<64xf32, #d> -> f32
+attn.kernel @own sizes(%H, %N) indices(%h < H, %n < N, %d < 64)
+    ins(%Q: f32[H, 64], %K: f32[H, N, 64]) outs(%Y: f32[H]) {
+  %q = attn.read %Q[%h, %d] : tensor<?x64xf32>
+  %k = attn.read %K[%h, %n, %d] : tensor<?x?x64xf32>
+  %qq = arith.mulf %q, %q : f32
+  %own = attn.reduce sum %qq over (%d) : f32
+  %qk = arith.mulf %q, %k : f32
+  %s = attn.reduce sum %qk over (%d) : f32
+  %above = arith.maximumf %s, %own : f32
+  %y = attn.reduce max %above over (%n) : f32
   attn.write %y to %Y[%h] : f32, tensor<?xf32>
 }
 

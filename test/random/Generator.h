@@ -43,11 +43,12 @@ enum Axis : Axes {
   axisH = 2,
   axisM = 4,
   axisN = 8,
-  axisD = 16,
-  axisE = 32,
-  axisR = 64
+  axisJ = 16, // keys again
+  axisD = 32,
+  axisE = 64,
+  axisR = 128
 };
-inline constexpr unsigned numAxes = 7;
+inline constexpr unsigned numAxes = 8;
 
 class Generator {
 public:
@@ -95,6 +96,7 @@ private:
 
   // Conditions.cpp
   ExprRef mask();
+  ExprRef nearestKeys();
   ExprRef condition(Axes available, int depth);
   ExprRef comparison(Axes available);
   ExprRef loadedComparison();

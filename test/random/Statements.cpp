@@ -34,13 +34,13 @@ size_t Generator::weighted(std::initializer_list<double> weights) {
 }
 
 std::string Generator::nameOf(Axes one) {
-  static const char *const names[] = {"b", "h", "m", "n", "d", "e", "r"};
+  static const char *const names[] = {"b", "h", "m", "n", "j", "d", "e", "r"};
   return names[__builtin_ctz(one)];
 }
 
 std::string Generator::sizeOf(Axes one) const {
-  static const char *const names[] = {"B", "H", "M", "N", "D", "E", "R"};
-  if (isSelf && (one & (axisM | axisN)))
+  static const char *const names[] = {"B", "H", "M", "N", "N", "D", "E", "R"};
+  if (isSelf && (one & (axisM | axisN | axisJ)))
     return "S";
   return sharesSize && one == axisE ? "D" : names[__builtin_ctz(one)];
 }
