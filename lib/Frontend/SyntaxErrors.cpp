@@ -10,6 +10,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/Regex.h"
 
 using namespace attentile;
 using namespace attentile::frontend;
@@ -135,11 +136,14 @@ static bool declaresIndex(StringRef before) {
   return statement.ltrim().starts_with("index ");
 }
 
-/// Whether the text ends in a comment that was meant as a division.
+/// Whether the text ends in a comment that was meant as a division: it ends as
+/// a statement does, and no two words of it stand side by side.
 static bool endsInFloorDivision(StringRef before) {
   StringRef line = before.drop_front(before.rfind('\n') + 1);
   auto [code, comment] = line.split("//");
-  return !code.trim().empty() && comment.ends_with(";");
+  static const llvm::Regex sideBySide("[A-Za-z0-9_] +[A-Za-z0-9_]");
+  return !code.trim().empty() && comment.ends_with(";") &&
+         !sideBySide.match(comment);
 }
 
 /// Whether the text ends in `NAME: TYPE[`.

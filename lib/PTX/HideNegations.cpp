@@ -78,16 +78,21 @@ static std::string hidden(ArrayRef<StringRef> parts, const Uses &uses) {
 
 /// One kernel, in which a register has one name.
 static void hideNegations(StringRef kernel, std::string &result) {
+  if (!kernel.contains("neg.s") && !kernel.contains("sub.s32")) {
+    result += kernel;
+    return;
+  }
   SmallVector<StringRef> lines;
   kernel.split(lines, '\n');
+  std::vector<SmallVector<StringRef>> instructions;
   Uses uses;
   for (StringRef text : lines)
-    uses.add(partsOf(text));
+    uses.add(instructions.emplace_back(partsOf(text)));
   ListSeparator newline("\n");
-  for (StringRef text : lines) {
-    std::string other = hidden(partsOf(text), uses);
+  for (auto [text, parts] : zip_equal(lines, instructions)) {
+    std::string other = hidden(parts, uses);
     result += StringRef(newline);
-    result += other.empty() ? text.str() : other;
+    result += other.empty() ? text : StringRef(other);
   }
 }
 
