@@ -178,6 +178,10 @@ void frontend::reportSyntaxError(ParseContext &context, SourceRange range,
     return;
   StringRef got = context.source.text(range);
   StringRef before = context.source.text({0, range.begin}).rtrim();
+  // Of an `if` that has been reported.
+  if (got == "else" || lastName(before) == "else" || lastName(before) == "elif")
+    if (context.diagnostics.hasErrors())
+      return;
   StringRef after = context.text.drop_front(range.end - context.begin);
   std::string wanted = describe(expected);
   std::string shown =
@@ -212,7 +216,7 @@ void frontend::reportSyntaxError(ParseContext &context, SourceRange range,
                "kernel NAME(Q: f32[M, D])");
   else if (got == "=" && llvm::is_contained(expected, "'=='"))
     error.note("write == to compare");
-  else if (wanted == "'tiles'")
+  else if (wanted == "'tiles'" || lastName(before) == "while")
     error.note("what is computed for each index needs no loop; one over tiles "
                "is for n in tiles(0 .. N, 64) carry (x = 0) { ... }");
   else if (wanted == "'..'" && declaresIndex(before))
