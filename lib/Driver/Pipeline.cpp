@@ -125,10 +125,12 @@ void buildGrids(OpPassManager &pm, const PipelineOptions &options) {
     pm.addPass(createAttnMergeSums());
   if (options.isEnabled("attn-gather-products"))
     pm.addPass(createAttnGatherProducts());
+  // On a CPU a sum of products is one chain, whatever its form.
+  bool multiplyAdds = !options.forGpu;
   if (options.isEnabled("attn-unroll-sums"))
-    pm.addPass(createAttnUnrollSums());
+    pm.addPass(createAttnUnrollSums({multiplyAdds}));
   if (options.isEnabled("attn-unroll-columns"))
-    pm.addPass(createAttnUnrollColumns());
+    pm.addPass(createAttnUnrollColumns({multiplyAdds}));
   if (options.isEnabled("attn-materialize-factors"))
     pm.addPass(createAttnMaterializeFactors());
   AttnFormGridsOptions forming;

@@ -148,7 +148,10 @@ def AttnUnrollSums : Pass<"attn-unroll-sums"> {
     %s = arith.addf %s0, %s1 : f32
     ```
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let options = [
+    Option<"multiplyAdds", "multiply-adds", "bool", /*default=*/"false", "CPU: products are added by multiply-adds, as attn-to-tile does">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 
 def AttnUnrollColumns : Pass<"attn-unroll-columns"> {
@@ -179,7 +182,10 @@ def AttnUnrollColumns : Pass<"attn-unroll-columns"> {
     ...
     ```
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let options = [
+    Option<"multiplyAdds", "multiply-adds", "bool", /*default=*/"false", "CPU: products are added by multiply-adds, as attn-to-tile does">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 
 def AttnMaterializeFactors : Pass<"attn-materialize-factors"> {

@@ -133,7 +133,8 @@ void report(Location loc, const char *what) {
 }
 
 void unroll(attn::KernelOp kernel, attn::WriteOp write,
-            ArrayRef<BlockArgument> of, ArrayRef<Operation *> slice) {
+            ArrayRef<BlockArgument> of, ArrayRef<Operation *> slice,
+            bool /*multiplyAdds*/) {
   report(write.getLoc(), "an output of several column axes is a product for "
                          "each index of the shorter ones");
   OpBuilder builder(write);
@@ -143,33 +144,39 @@ void unroll(attn::KernelOp kernel, attn::WriteOp write,
 }
 
 void unroll(attn::KernelOp kernel, attn::ReduceOp sum,
-            ArrayRef<BlockArgument> of, ArrayRef<Operation *> slice) {
+            ArrayRef<BlockArgument> of, ArrayRef<Operation *> slice,
+            bool multiplyAdds) {
   report(sum.getLoc(), "the terms of a sum over columns of products are added "
                        "one by one");
-  addOneByOne(kernel, sum, of, slice);
+  addOneByOne(kernel, sum, of, slice, multiplyAdds);
 }
 
 /// Takes apart what is found, of the kernel as it is when it is its turn.
 template <typename Op>
-void unrollAll(attn::KernelOp kernel, function_ref<Value(Op)> valueOf) {
+void unrollAll(attn::KernelOp kernel, bool multiplyAdds,
+               function_ref<Value(Op)> valueOf) {
   std::optional<ColumnSearch> search(std::in_place, kernel);
   for (Op op : llvm::to_vector(kernel.getHeadBlock().getOps<Op>())) {
     SmallVector<BlockArgument> of = search->find(op);
     auto slice = of.empty() ? std::nullopt : search->findSlice(valueOf(op), of);
     if (!slice)
       continue;
-    unroll(kernel, op, of, *slice);
+    unroll(kernel, op, of, *slice, multiplyAdds);
     search.emplace(kernel);
   }
 }
 
 struct AttnUnrollColumns : impl::AttnUnrollColumnsBase<AttnUnrollColumns> {
+  using AttnUnrollColumnsBase::AttnUnrollColumnsBase;
+
   void runOnOperation() override {
-    getOperation()->walk([](attn::KernelOp kernel) {
-      unrollAll<attn::ReduceOp>(
-          kernel, [](attn::ReduceOp sum) { return sum.getOperand(); });
-      unrollAll<attn::WriteOp>(
-          kernel, [](attn::WriteOp write) { return write.getValue(); });
+    getOperation()->walk([&](attn::KernelOp kernel) {
+      unrollAll<attn::ReduceOp>(kernel, multiplyAdds, [](attn::ReduceOp sum) {
+        return sum.getOperand();
+      });
+      unrollAll<attn::WriteOp>(kernel, multiplyAdds, [](attn::WriteOp write) {
+        return write.getValue();
+      });
     });
   }
 };

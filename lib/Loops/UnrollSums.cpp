@@ -186,8 +186,10 @@ void nest(attn::ReduceOp sum, const ShortAxes &found) {
 }
 
 struct AttnUnrollSums : impl::AttnUnrollSumsBase<AttnUnrollSums> {
+  using AttnUnrollSumsBase::AttnUnrollSumsBase;
+
   void runOnOperation() override {
-    getOperation()->walk([](attn::KernelOp kernel) {
+    getOperation()->walk([&](attn::KernelOp kernel) {
       ScoreSearch search(kernel);
       SmallVector<attn::ReduceOp> sums(
           kernel.getHeadBlock().getOps<attn::ReduceOp>());
@@ -210,7 +212,8 @@ struct AttnUnrollSums : impl::AttnUnrollSumsBase<AttnUnrollSums> {
                                : "a score over several axes is a sum of "
                                  "products that go through memory");
         if (isUnrolled)
-          addOneByOne(kernel, sum, found->others, *slice, found->kept);
+          addOneByOne(kernel, sum, found->others, *slice, multiplyAdds,
+                      found->kept);
         else
           nest(sum, *found);
       }

@@ -9,6 +9,7 @@
 #include "MadeOf.h"
 #include "WholeAxes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 
@@ -66,7 +67,7 @@ void forEachIndex(attn::KernelOp kernel, OpBuilder &builder, Location loc,
 
 void addOneByOne(attn::KernelOp kernel, attn::ReduceOp sum,
                  ArrayRef<BlockArgument> of, ArrayRef<Operation *> slice,
-                 BlockArgument kept) {
+                 bool multiplyAdds, BlockArgument kept) {
   OpBuilder builder(sum);
   Location loc = sum.getLoc();
   Value result;
@@ -75,9 +76,14 @@ void addOneByOne(attn::KernelOp kernel, attn::ReduceOp sum,
     if (kept)
       term = attn::ReduceOp::create(builder, loc, sum.getKind(), term,
                                     ValueRange(kept), sum.getProductAttr());
-    result = result
-                 ? arith::AddFOp::create(builder, loc, result, term).getResult()
-                 : term;
+    auto product = term.getDefiningOp<arith::MulFOp>();
+    if (!result)
+      result = term;
+    else if (product && multiplyAdds)
+      result = math::FmaOp::create(builder, loc, product.getLhs(),
+                                   product.getRhs(), result);
+    else
+      result = arith::AddFOp::create(builder, loc, result, term);
   });
   sum.replaceAllUsesWith(result);
   sum.erase();

@@ -37,11 +37,12 @@ void forEachIndex(attn::KernelOp kernel, mlir::OpBuilder &builder,
                   llvm::ArrayRef<mlir::Operation *> slice,
                   llvm::function_ref<void(mlir::IRMapping &)> use);
 
-/// The terms of a sum at each such combination, added up in its place; of each
-/// first a sum over `kept`, where that is an axis.
+/// The terms of a sum at each such combination, added up in its place, products
+/// by multiply-adds if these are wanted; of each first a sum over `kept`, where
+/// that is an axis.
 void addOneByOne(attn::KernelOp kernel, attn::ReduceOp sum,
                  llvm::ArrayRef<mlir::BlockArgument> of,
-                 llvm::ArrayRef<mlir::Operation *> slice,
+                 llvm::ArrayRef<mlir::Operation *> slice, bool multiplyAdds,
                  mlir::BlockArgument kept = {});
 
 } // namespace attentile

@@ -24,7 +24,7 @@ public:
     for (size_t i = 0; i < pairs.size(); ++i)
       if (!isAlike(pairs[i].first, pairs[i].second))
         return false;
-    return true;
+    return llvm::none_of(pairs, [&](auto pair) { return isOtherRow(pair); });
   }
 
 private:
@@ -45,6 +45,20 @@ private:
           return success();
         },
         /*markEquivalent=*/nullptr, OperationEquivalence::IgnoreLocations);
+  }
+
+  /// Whether a softmax is of two rows: one loop over the keys and two round
+  /// differently, and which it is depends on the kernel that a row is in.
+  bool isOtherRow(std::pair<Value, Value> pair) {
+    Operation *op = pair.first.getDefiningOp();
+    if (pair.first == pair.second || !op ||
+        !isa<attn::SoftmaxOp, attn::LogSumExpOp>(op))
+      return false;
+    attn::Axes row = axes.of(pair.first);
+    row.reset(axes.setOf(op->getOperands().drop_front()));
+    return llvm::any_of(axes.indicesOf(row), [&](Value index) {
+      return names.lookup(index) != index;
+    });
   }
 
   bool isIndex(Value value) {

@@ -1,4 +1,5 @@
 // RUN: attentile-opt %s -attn-unroll-sums | FileCheck %s
+// RUN: attentile-opt %s -attn-unroll-sums=multiply-adds | FileCheck %s --check-prefix=ADDS
 
 // A score over groups of features, which lie together along d: a product for each group.
 // CHECK-LABEL: attn.kernel @groups
@@ -116,6 +117,9 @@ attn.kernel @parts sizes(%M, %N) indices(%m < M, %n < N, %d < 64, %r < 2)
 // CHECK-NOT: arith.mulf
 // CHECK: %[[TWO:.*]] = arith.addf
 // CHECK: %[[D:.*]] = arith.addf %[[TWO]], %{{.*}} : f32
+// ADDS-LABEL: attn.kernel @points
+// ADDS: %[[TWO:.*]] = math.fma %[[F:.*]], %[[F]], %{{.*}} : f32
+// ADDS: math.fma %[[G:.*]], %[[G]], %[[TWO]]
 // CHECK: arith.mulf
 // CHECK: attn.reduce sum %{{.*}} over(%x) product f32
 // CHECK: arith.mulf
