@@ -67,7 +67,7 @@ def AttnToTile : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
     Option<"splitReduced", "split-reduced", "bool", /*default=*/"false", "GPU: tiles for warps that share out the loop's axis, tile-partition-warps{split=reduced}">,
     Option<"smallTiles", "small-tiles", "bool", /*default=*/"false", "GPU: tiles for little code, whatever sizes are asked for">
   ];
-  let dependentDialects = ["::attentile::tile::TileDialect", "::mlir::scf::SCFDialect"];
+  let dependentDialects = ["::attentile::tile::TileDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect"];
 }
 
 def TileFuseOnlineSoftmax : Pass<"tile-fuse-online-softmax"> {

@@ -7,6 +7,7 @@
 
 #include "TileEmitter.h"
 #include "WholeAxes.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -273,6 +274,22 @@ FailureOr<Value> TileEmitter::emitReduction(attn::ReduceOp reduction,
     return Value(tile::DotOp::create(
         builder, loc, type, lhs, rhs, accumulator, overAttr,
         reduction.getProduct().value_or(reduction.getType())));
+  }
+
+  // Of one index at a time: a loop's multiply-add.
+  auto term = reduction.getOperand().getDefiningOp<arith::MulFOp>();
+  if (dots == Dots::MultiplyAdds && over.empty() && accumulator && term &&
+      reduction.getKind() == attn::ReduceKind::Sum) {
+    SmallVector<Value> factors;
+    for (Value factor : term->getOperands()) {
+      FailureOr<Value> tile = emit(factor, scope);
+      if (failed(tile))
+        return failure();
+      factors.push_back(
+          broadcast(builder, loc, *tile, axes.of(reduction.getResult())));
+    }
+    return Value(
+        math::FmaOp::create(builder, loc, factors[0], factors[1], accumulator));
   }
 
   FailureOr<Value> operand = emit(reduction.getOperand(), scope);
