@@ -136,6 +136,7 @@ void buildGrids(OpPassManager &pm, const PipelineOptions &options) {
   AttnFormGridsOptions forming;
   forming.tileSizes.assign(options.tileSizes.begin(), options.tileSizes.end());
   forming.tileTerms = options.target != "cpu";
+  forming.wideFactors = !options.forGpu;
   pm.addPass(createAttnFormGrids(forming));
 }
 

@@ -103,6 +103,7 @@ void Sema::run() {
     return;
   warnUnusedLets();
   warnUnreadInputs();
+  groupAlike();
   keepFactors();
   findHeadSizes();
   checkAllKnown();

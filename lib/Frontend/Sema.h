@@ -25,6 +25,7 @@
 //   SemaBounds.cpp     reads known to lie outside
 //   SemaNodes.cpp      making typed nodes, intervals
 //   SemaProducts.cpp   which sums are matrix products, and in which type
+//   SemaAlike.cpp      sums that are a product at other indices
 //   SemaSinks.cpp      one more logit in a softmax
 //   SemaFactors.cpp    which factors of products are computed once
 //   SemaHeadSizes.cpp  which sizes must be known
@@ -94,6 +95,13 @@ struct LinearSize {
   int64_t constant = 0;
   llvm::SmallVector<std::pair<unsigned, int64_t>, 4> terms; // sorted by atom
   bool operator==(const LinearSize &) const = default;
+};
+
+class IndexMatch; // SemaAlike.cpp
+
+struct WrittenSum {
+  AxisSet bound;
+  const TypedExpr *operand;
 };
 
 class Sema {
@@ -277,6 +285,17 @@ private:
   /// Makes both of one type, an integer that meets a float f32.
   void unify(const TypedExpr *&a, const TypedExpr *&b);
   void setInterval(TypedExpr &expr);
+  /// The same node of other operands.
+  const TypedExpr *remake(const TypedExpr &old,
+                          llvm::ArrayRef<const TypedExpr *> operands);
+  /// The kernel's graph again, as nodes are shared and do not change: what is
+  /// needed of it, with what `change` makes of a node, of its copy with copied
+  /// operands and of the copies so far, by the order of what was copied.
+  void copyGraph(llvm::function_ref<bool(const TypedExpr &old)> isNeeded,
+                 llvm::function_ref<const TypedExpr *(
+                     const TypedExpr &old, const TypedExpr *copy,
+                     llvm::ArrayRef<const TypedExpr *>)>
+                     change);
 
   //===--- SemaProducts.cpp -----------------------------------------------===//
   const TypedExpr *sum(AxisSet axes, const TypedExpr *operand,
@@ -293,6 +312,16 @@ private:
                               SourceRange range, unsigned budget);
   const TypedExpr *multiply(llvm::ArrayRef<const TypedExpr *> factors,
                             SourceRange range);
+  const TypedExpr *sumOfFactors(AxisSet bound, const TypedExpr &multiplied,
+                                SourceRange range);
+  /// Sums before their factors were grouped.
+  llvm::DenseMap<const TypedExpr *, WrittenSum> writtenSums;
+
+  //===--- SemaAlike.cpp --------------------------------------------------===//
+  friend class IndexMatch;
+  void groupAlike();
+  const TypedExpr *groupAs(const TypedExpr &grouped, const IndexMatch &match,
+                           llvm::ArrayRef<const TypedExpr *> copies);
 
   //===--- SemaSinks.cpp --------------------------------------------------===//
   const TypedExpr *sinkOf(const ast::Expr &expr, AxisSet bound,
@@ -311,9 +340,6 @@ private:
   //===--- SemaFactors.cpp ------------------------------------------------===//
   void keepFactors();
   llvm::StringRef nameOf(const TypedExpr &value) const;
-  /// The same node of other operands.
-  const TypedExpr *remake(const TypedExpr &old,
-                          llvm::ArrayRef<const TypedExpr *> operands);
   const TypedExpr *materialize(const TypedExpr *value, llvm::StringRef name,
                                SourceRange range);
 

@@ -171,40 +171,18 @@ void Sema::keepFactors() {
   // Loops over tiles say themselves what is computed where.
   if (llvm::any_of(nodes, [](const TypedExpr *node) { return node->loop; }))
     return;
-  const std::vector<const TypedExpr *> written = nodes;
-  FactorSearch search(kernel, written);
-  if (llvm::none_of(written, [&](const TypedExpr *node) {
+  FactorSearch search(kernel, nodes);
+  if (llvm::none_of(nodes, [&](const TypedExpr *node) {
         return search.isFactorKept(*node);
       }))
     return;
-  // The graph again, with marks: nodes are shared and do not change.
-  std::vector<const TypedExpr *> marked;
-  for (const TypedExpr *old : written) {
-    marked.push_back(old);
-    if (!search.isNeeded(*old))
-      continue;
-    llvm::SmallVector<const TypedExpr *> operands;
-    for (const TypedExpr *operand : old->operands)
-      operands.push_back(marked[operand->order]);
-    const TypedExpr *&copy = marked.back();
-    if (old->operands != llvm::ArrayRef(operands))
-      copy = remake(*old, operands);
-    if (copy && search.isFactorKept(*old))
-      copy = materialize(copy, nameOf(*old), old->range);
-    if (!copy)
-      return; // too large, and reported
-  }
-  for (CheckedStatement &statement : kernel.body)
-    if (statement.value)
-      statement.value = marked[statement.value->order];
-}
-
-const TypedExpr *Sema::remake(const TypedExpr &old,
-                              llvm::ArrayRef<const TypedExpr *> operands) {
-  const CallSite *site = std::exchange(currentCallSite, old.inlinedAt);
-  const TypedExpr *copy = node(old, operands);
-  currentCallSite = site;
-  return copy;
+  copyGraph([&](const TypedExpr &old) { return search.isNeeded(old); },
+            [&](const TypedExpr &old, const TypedExpr *copy,
+                llvm::ArrayRef<const TypedExpr *>) {
+              return search.isFactorKept(old)
+                         ? materialize(copy, nameOf(old), old.range)
+                         : copy;
+            });
 }
 
 const TypedExpr *Sema::materialize(const TypedExpr *value, llvm::StringRef name,

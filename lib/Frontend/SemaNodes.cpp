@@ -291,6 +291,40 @@ const TypedExpr *Sema::toFloat(const TypedExpr *value) {
   return make(TypedExpr::IntToFloat, ValueType::Float, value->range, value);
 }
 
+const TypedExpr *Sema::remake(const TypedExpr &old,
+                              llvm::ArrayRef<const TypedExpr *> operands) {
+  const CallSite *site = std::exchange(currentCallSite, old.inlinedAt);
+  const TypedExpr *copy = node(old, operands);
+  currentCallSite = site;
+  return copy;
+}
+
+void Sema::copyGraph(llvm::function_ref<bool(const TypedExpr &old)> isNeeded,
+                     llvm::function_ref<const TypedExpr *(
+                         const TypedExpr &old, const TypedExpr *copy,
+                         llvm::ArrayRef<const TypedExpr *>)>
+                         change) {
+  const std::vector<const TypedExpr *> written = nodes;
+  std::vector<const TypedExpr *> copies;
+  for (const TypedExpr *old : written) {
+    copies.push_back(old);
+    if (!isNeeded(*old))
+      continue;
+    llvm::SmallVector<const TypedExpr *> operands;
+    for (const TypedExpr *operand : old->operands)
+      operands.push_back(copies[operand->order]);
+    const TypedExpr *copy = old;
+    if (old->operands != llvm::ArrayRef(operands))
+      copy = remake(*old, operands);
+    copies.back() = copy ? change(*old, copy, copies) : nullptr;
+    if (!copies.back())
+      return; // too large, and reported
+  }
+  for (CheckedStatement &statement : kernel.body)
+    if (statement.value)
+      statement.value = copies[statement.value->order];
+}
+
 void Sema::unify(const TypedExpr *&a, const TypedExpr *&b) {
   if (!a || !b || a->type == b->type)
     return;

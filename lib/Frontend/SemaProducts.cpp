@@ -100,6 +100,13 @@ struct Sides {
 };
 } // namespace
 
+/// Whether two factors have all that is summed, and each an axis of its own.
+static bool isCrossed(const TypedExpr &left, const TypedExpr &right,
+                      AxisSet bound) {
+  return left.axes & ~right.axes && right.axes & ~left.axes &&
+         (left.axes & right.axes & bound) == bound;
+}
+
 /// Splits the factors at two that can be the sides' first; every other one
 /// must have one side's axes.
 static std::optional<Sides> split(AxisSet bound,
@@ -108,8 +115,7 @@ static std::optional<Sides> split(AxisSet bound,
   for (size_t i = 0; i < factors.size(); ++i)
     for (size_t j = i + 1; j < factors.size(); ++j) {
       AxisSet left = factors[i]->axes, right = factors[j]->axes;
-      bool crossed = (left & ~right) && (right & ~left);
-      if (!crossed || (left & right & bound) != bound)
+      if (!isCrossed(*factors[i], *factors[j], bound))
         continue;
       // A read that is multiplied by nothing can go to memory's own type.
       bool leftIsRead = readType(factors[i], kernel).has_value();
@@ -255,6 +261,23 @@ const TypedExpr *Sema::sumFirst(AxisSet bound,
   return nullptr;
 }
 
+/// A sum of a multiplication's two factors, a matrix product if each has an
+/// axis that the other lacks.
+const TypedExpr *Sema::sumOfFactors(AxisSet bound, const TypedExpr &multiplied,
+                                    SourceRange range) {
+  const TypedExpr *left = multiplied.operands[0],
+                  *right = multiplied.operands[1];
+  TypedExpr sum{};
+  sum.op = TypedExpr::Sum;
+  sum.type = ValueType::Float;
+  sum.range = range;
+  sum.bound = bound;
+  sum.isProduct = isCrossed(*left, *right, bound);
+  if (sum.isProduct)
+    sum.element = productType(left, right, kernel);
+  return node(sum, &multiplied);
+}
+
 /// The sum as matrix products, or null if it is none.
 const TypedExpr *Sema::product(AxisSet bound, const TypedExpr *operand,
                                SourceRange range, unsigned budget) {
@@ -292,20 +315,13 @@ const TypedExpr *Sema::product(AxisSet bound, const TypedExpr *operand,
     const TypedExpr *right = multiply(sides->right, range);
     if (!left || !right)
       return nullptr;
-    TypedExpr sum{};
-    sum.op = TypedExpr::Sum;
-    sum.type = ValueType::Float;
-    sum.range = range;
-    sum.bound = bound;
-    sum.isProduct = true;
-    sum.element = productType(left, right, kernel);
     // The multiplication as it was written stays, if its sides are the factors.
     const TypedExpr *multiplied =
         operand->op == TypedExpr::Mul && operand->operands[0] == left &&
                 operand->operands[1] == right
             ? operand
             : make(TypedExpr::Mul, ValueType::Float, range, {left, right});
-    result = multiplied ? node(sum, multiplied) : nullptr;
+    result = multiplied ? sumOfFactors(bound, *multiplied, range) : nullptr;
   }
   if (!result || outer.empty())
     return result;
@@ -315,12 +331,15 @@ const TypedExpr *Sema::product(AxisSet bound, const TypedExpr *operand,
 
 const TypedExpr *Sema::sum(AxisSet bound, const TypedExpr *operand,
                            SourceRange range) {
-  if (const TypedExpr *products = product(bound, operand, range, /*budget=*/8))
-    return products;
-  TypedExpr result{};
-  result.op = TypedExpr::Sum;
-  result.type = operand->type;
-  result.range = range;
-  result.bound = bound;
-  return node(result, operand);
+  const TypedExpr *result = product(bound, operand, range, /*budget=*/8);
+  if (!result) {
+    TypedExpr sum{};
+    sum.op = TypedExpr::Sum;
+    sum.type = operand->type;
+    sum.range = range;
+    sum.bound = bound;
+    result = node(sum, operand);
+  }
+  writtenSums[result] = {bound, operand};
+  return result;
 }

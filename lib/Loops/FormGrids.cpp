@@ -108,9 +108,9 @@ void carryNeededOnly(attn::ForOp loop) {
 class GridFormation {
 public:
   GridFormation(attn::KernelOp kernel, ArrayRef<std::string> tileSizes,
-                bool tileTerms)
+                bool tileTerms, bool wideFactors)
       : kernel(kernel), axes(kernel), tiled(axes.setOf({})),
-        tileTerms(tileTerms) {
+        tileTerms(tileTerms), wideFactors(wideFactors) {
     auto add = [&](StringRef name) {
       BlockArgument index = kernel.findArg(name);
       if (llvm::is_contained(kernel.getIndexArgs(), index))
@@ -257,7 +257,7 @@ private:
 
   Value makeWorkspace(Value value, StringRef wish) {
     auto builder = OpBuilder::atBlockEnd(&kernel.getHeadBlock());
-    Type element = getFactorType(value);
+    Type element = wideFactors ? value.getType() : getFactorType(value);
     if (element.isIndex())
       element = builder.getI64Type();
     return createWorkspace(builder, value.getLoc(), kernel,
@@ -357,7 +357,7 @@ private:
   attn::KernelOp kernel;
   attn::AxesAnalysis axes;
   attn::Axes tiled; // those that tiles are asked for
-  bool tileTerms;
+  bool tileTerms, wideFactors;
   attn::Axes whole;
   SmallVector<Operation *> original; // the kernel's operations before this pass
   std::vector<std::unique_ptr<Statement>> statements;
@@ -377,7 +377,7 @@ struct AttnFormGrids : impl::AttnFormGridsBase<AttnFormGrids> {
     SmallVector<std::string> sizes(tileSizes.begin(), tileSizes.end());
     WalkResult result = getOperation()->walk([&](attn::KernelOp kernel) {
       eraseDead(kernel.getHeadBlock());
-      return failed(GridFormation(kernel, sizes, tileTerms).run())
+      return failed(GridFormation(kernel, sizes, tileTerms, wideFactors).run())
                  ? WalkResult::interrupt()
                  : WalkResult::skip();
     });

@@ -68,7 +68,9 @@ def AttnMergeSums : Pass<"attn-merge-sums"> {
     `sum[h](sum[e](o[h, m, e] * W[h, e, f]))`, as a projection of all heads is
     often written, is one sum over both axes: so it is a product of matrices
     whose accumulators stay where they are, and what is inside is no score,
-    whose axes would have to stand whole. Each factor has each of the axes.
+    whose axes would have to stand whole. Each factor has each of the axes. In a
+    kernel with such a product sums of `x * y` that are none are merged, too: a
+    row's own product is an element of it and is to be added up in one order.
 
     Before:
 
@@ -310,6 +312,9 @@ def AttnFormGrids : Pass<"attn-form-grids"> {
                "As attn-to-tile's: axes that come in tiles, m=128,n=64">,
     Option<"tileTerms", "tile-terms", "bool", /*default=*/"false",
            "Columns come in tiles where terms of a sum have rows, keys and "
-           "columns: for a GPU, which holds tiles in registers">
+           "columns: for a GPU, which holds tiles in registers">,
+    Option<"wideFactors", "wide-factors", "bool", /*default=*/"false",
+           "What goes through memory for products alone is f32 there, not of "
+           "the products' type: for a CPU, whose products are of f32">
   ];
 }

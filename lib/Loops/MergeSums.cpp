@@ -6,10 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 // Does: makes a sum of sums of products, as a projection of all heads is often
-// written, one over all of their axes. Expects: attn.kernel, before
-// attn-form-grids. Leaves: the same formulas. Does not handle: sums within
-// loops over tiles; axes that one factor lacks; a sum that something else uses;
-// axes of unknown size that scores sum over.
+// written, one over all of their axes; and, in a kernel that has one, those of
+// x * y that are no product of matrices, which may be the same at one index.
+// Expects: attn.kernel, before attn-form-grids. Leaves: the same formulas. Does
+// not handle: sums within loops over tiles; axes that one factor lacks; a sum
+// that something else uses; axes of unknown size that scores sum over.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,13 +46,12 @@ bool mayBeAsked(attn::KernelOp kernel, BlockArgument axis) {
                       });
 }
 
-/// The sum of products that a sum is of, if both may be one: each factor has
-/// each axis, and no size is asked for that was not.
+/// The sum of x * y that a sum is of, if both may be one: each factor has each
+/// axis, and no size is asked for that was not.
 attn::ReduceOp findInner(attn::KernelOp kernel, attn::ReduceOp outer,
                          attn::AxesAnalysis &axes) {
   auto inner = outer.getOperand().getDefiningOp<attn::ReduceOp>();
-  if (!isSum(outer) || !isSum(inner) || !inner.getProduct() ||
-      !inner->hasOneUse())
+  if (!isSum(outer) || !isSum(inner) || !inner->hasOneUse())
     return {};
   auto factors = inner.getOperand().getDefiningOp<arith::MulFOp>();
   const attn::Axes summed = axes.setOf(outer.getAxes());
@@ -64,17 +64,29 @@ attn::ReduceOp findInner(attn::KernelOp kernel, attn::ReduceOp outer,
   return isAsked ? attn::ReduceOp() : inner;
 }
 
+/// Merges sums of products, or those that are none; whether there was one.
+bool merge(attn::KernelOp kernel, bool products) {
+  bool found = false;
+  attn::AxesAnalysis axes(kernel);
+  for (auto outer : kernel.getHeadBlock().getOps<attn::ReduceOp>())
+    while (attn::ReduceOp inner = findInner(kernel, outer, axes)) {
+      if (inner.getProduct().has_value() != products)
+        break;
+      outer.getAxesMutable().append(inner.getAxes());
+      if (products)
+        outer.setProductAttr(inner.getProductAttr());
+      outer.getOperandMutable().assign(inner.getOperand());
+      inner.erase();
+      found = true;
+    }
+  return found;
+}
+
 struct AttnMergeSums : impl::AttnMergeSumsBase<AttnMergeSums> {
   void runOnOperation() override {
     getOperation()->walk([](attn::KernelOp kernel) {
-      attn::AxesAnalysis axes(kernel);
-      for (auto outer : kernel.getHeadBlock().getOps<attn::ReduceOp>())
-        while (attn::ReduceOp inner = findInner(kernel, outer, axes)) {
-          outer.getAxesMutable().append(inner.getAxes());
-          outer.setProductAttr(inner.getProductAttr());
-          outer.getOperandMutable().assign(inner.getOperand());
-          inner.erase();
-        }
+      if (merge(kernel, /*products=*/true))
+        merge(kernel, /*products=*/false);
     });
   }
 };

@@ -43,19 +43,24 @@ std::optional<Product> matchProduct(attn::ReduceOp reduction,
                  findFactor(multiply.getRhs(), type)};
 }
 
+arith::MulFOp findMultiplyAdds(attn::ReduceOp reduction,
+                               attn::AxesAnalysis &axes) {
+  auto multiply = reduction.getOperand().getDefiningOp<arith::MulFOp>();
+  if (reduction.getKind() != attn::ReduceKind::Sum || !multiply)
+    return {};
+  const attn::Axes summed = axes.setOf(reduction.getAxes());
+  for (Value factor : multiply->getOperands())
+    if (summed.test(axes.of(factor)))
+      return {};
+  return multiply;
+}
+
 std::optional<Product> matchMultiplyAdds(attn::ReduceOp reduction,
                                          attn::AxesAnalysis &axes,
                                          const attn::Axes &steps) {
-  attn::Axes over = axes.setOf(reduction.getAxes());
-  over.reset(steps);
-  auto multiply = reduction.getOperand().getDefiningOp<arith::MulFOp>();
-  if (reduction.getKind() != attn::ReduceKind::Sum || over.none() || !multiply)
+  arith::MulFOp multiply = findMultiplyAdds(reduction, axes);
+  if (!multiply || !axes.setOf(reduction.getAxes()).test(steps))
     return std::nullopt;
-  for (Value factor : {multiply.getLhs(), multiply.getRhs()}) {
-    attn::Axes missing = over;
-    if (missing.reset(axes.of(factor)).any())
-      return std::nullopt;
-  }
   Type type = reduction.getProduct().value_or(reduction.getType());
   return Product{findFactor(multiply.getLhs(), type),
                  findFactor(multiply.getRhs(), type)};

@@ -8,6 +8,7 @@
 #define ATTENTILE_LIB_LOOPS_PRODUCTS_H
 
 #include "attentile/AxesAnalysis.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 namespace attentile {
 
@@ -25,9 +26,13 @@ std::optional<Product> matchProduct(attn::ReduceOp reduction,
                                     attn::AxesAnalysis &axes,
                                     const attn::Axes &steps);
 
-/// Finds the factors of any sum of x * y that both have what is summed: added
-/// up by multiply-adds in order, whichever axes are steps, it is one number
-/// wherever the formula stands.
+/// The multiplication of a sum of x * y that both have what is summed; null of
+/// another one. Added up by multiply-adds in order, whichever axes are steps,
+/// it is one number wherever the formula stands.
+mlir::arith::MulFOp findMultiplyAdds(attn::ReduceOp reduction,
+                                     attn::AxesAnalysis &axes);
+
+/// The factors of such a sum, if some of its axes are no steps.
 std::optional<Product> matchMultiplyAdds(attn::ReduceOp reduction,
                                          attn::AxesAnalysis &axes,
                                          const attn::Axes &steps);

@@ -277,9 +277,9 @@ FailureOr<Value> TileEmitter::emitReduction(attn::ReduceOp reduction,
   }
 
   // Of one index at a time: a loop's multiply-add.
-  auto term = reduction.getOperand().getDefiningOp<arith::MulFOp>();
-  if (dots == Dots::MultiplyAdds && over.empty() && accumulator && term &&
-      reduction.getKind() == attn::ReduceKind::Sum) {
+  auto term = dots == Dots::MultiplyAdds ? findMultiplyAdds(reduction, axes)
+                                         : arith::MulFOp();
+  if (term && over.empty() && accumulator) {
     SmallVector<Value> factors;
     for (Value factor : term->getOperands()) {
       FailureOr<Value> tile = emit(factor, scope);

@@ -7,6 +7,7 @@
 
 #include "Unrolling.h"
 #include "MadeOf.h"
+#include "Products.h"
 #include "WholeAxes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -70,6 +71,8 @@ void addOneByOne(attn::KernelOp kernel, attn::ReduceOp sum,
                  bool multiplyAdds, BlockArgument kept) {
   OpBuilder builder(sum);
   Location loc = sum.getLoc();
+  attn::AxesAnalysis axes(kernel);
+  const bool isChain = multiplyAdds && findMultiplyAdds(sum, axes);
   Value result;
   forEachIndex(kernel, builder, loc, of, slice, [&](IRMapping &at) {
     Value term = at.lookupOrDefault(sum.getOperand());
@@ -79,7 +82,7 @@ void addOneByOne(attn::KernelOp kernel, attn::ReduceOp sum,
     auto product = term.getDefiningOp<arith::MulFOp>();
     if (!result)
       result = term;
-    else if (product && multiplyAdds)
+    else if (product && isChain)
       result = math::FmaOp::create(builder, loc, product.getLhs(),
                                    product.getRhs(), result);
     else

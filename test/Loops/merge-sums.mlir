@@ -17,7 +17,7 @@ attn.kernel @projection sizes(%M, %H) indices(%m < M, %h < H, %e < 64, %f < 256)
   attn.write %s to %O[%m, %f] : f32, tensor<?x256xf32>
 }
 
-// Not where a factor lacks an axis, where the inner sum is no product or used elsewhere, nor a maximum of sums.
+// Not where a factor lacks an axis, where the inner sum is no product (and none is merged) or used elsewhere, nor a maximum of sums.
 // CHECK-LABEL: attn.kernel @others
 // CHECK: attn.reduce sum {{.*}} over(%d) product f32
 // CHECK-NEXT: attn.reduce {{.*}} over(%n)
@@ -40,6 +40,27 @@ attn.kernel @others sizes(%M, %N, %H) indices(%m < M, %n < N, %h < H, %d < 64)
   %t = attn.reduce sum %p over(%d) product f32 : f32
   %most = attn.reduce max %t over(%h) : f32
   attn.write %most to %C[%m, %n] : f32, tensor<?x?xf32>
+}
+
+// A row's own product beside one of matrices that is merged.
+// CHECK-LABEL: attn.kernel @own
+// CHECK: attn.reduce sum {{.*}} over(%h, %d) : f32
+// CHECK-NEXT: attn.write
+// CHECK: attn.reduce sum {{.*}} over(%h, %d) product f32 : f32
+// CHECK-NEXT: attn.write
+attn.kernel @own sizes(%M, %N) indices(%m < M, %n < N, %h < 4, %d < 64)
+    ins(%Q: f32[4, M, 64], %K: f32[4, N, 64], %L: f32[4, M, 64]) outs(%A: f32[M], %B: f32[M, N]) {
+  %q = attn.read %Q[%h, %m, %d] : tensor<4x?x64xf32>
+  %l = attn.read %L[%h, %m, %d] : tensor<4x?x64xf32>
+  %p = arith.mulf %q, %l : f32
+  %s = attn.reduce sum %p over(%d) : f32
+  %a = attn.reduce sum %s over(%h) : f32
+  attn.write %a to %A[%m] : f32, tensor<?xf32>
+  %k = attn.read %K[%h, %n, %d] : tensor<4x?x64xf32>
+  %r = arith.mulf %q, %k : f32
+  %t = attn.reduce sum %r over(%d) product f32 : f32
+  %b = attn.reduce sum %t over(%h) : f32
+  attn.write %b to %B[%m, %n] : f32, tensor<?x?xf32>
 }
 
 // In a score axes stand whole: only of known sizes.
