@@ -58,6 +58,12 @@ private:
   llvm::DenseSet<std::pair<const TypedExpr *, const TypedExpr *>> compared;
 };
 
+/// Whether it is what a loop over tiles carries, at no other indices.
+static bool isOfLoop(const TypedExpr &expr) {
+  return expr.op == TypedExpr::Carried || expr.op == TypedExpr::Loop ||
+         expr.op == TypedExpr::LoopResult;
+}
+
 /// What is kept in memory is the same value.
 static const TypedExpr &valueOf(const TypedExpr &expr) {
   const TypedExpr *value = &expr;
@@ -126,7 +132,7 @@ bool IndexMatch::matches(const TypedExpr &pattern, const TypedExpr &other) {
        toSum = sema.writtenSums.find(&to), none = sema.writtenSums.end();
   if (fromSum != none && toSum != none)
     return matches(fromSum->second, toSum->second);
-  if (!hasSameFields(from, to))
+  if (!hasSameFields(from, to) || isOfLoop(from))
     return false;
   for (auto [a, b] : llvm::zip_equal(from.operands, to.operands))
     if (!matches(*a, *b))
@@ -159,8 +165,6 @@ const TypedExpr *Sema::groupAs(const TypedExpr &grouped,
 }
 
 void Sema::groupAlike() {
-  if (llvm::any_of(nodes, [](const TypedExpr *node) { return node->loop; }))
-    return; // copies would not be of its loop
   // Grouped ones, products as they are written, and what is none.
   enum Kind { Grouped, Product, Written };
   llvm::SmallVector<std::pair<const TypedExpr *, Kind>> sums;
@@ -200,6 +204,7 @@ void Sema::groupAlike() {
               if (found == alike.end())
                 return copy;
               auto &[general, match] = found->second;
+              llvm::SaveAndRestore loop(currentLoop, old.loop);
               return groupAs(*general, *match, copies);
             });
 }

@@ -340,6 +340,7 @@ const TypedExpr *Sema::sum(AxisSet bound, const TypedExpr *operand,
     sum.bound = bound;
     result = node(sum, operand);
   }
-  writtenSums[result] = {bound, operand};
+  if (result)
+    writtenSums[result] = {bound, operand};
   return result;
 }

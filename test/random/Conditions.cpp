@@ -287,11 +287,18 @@ ExprRef Generator::condition(Axes available, int depth) {
 /// True for keys that few others come before by a product of their own, or all
 /// keys of a row whose own one few come before.
 ExprRef Generator::nearestKeys() {
+  // (Of three factors or with scales: what is grouped by axes.)
+  const unsigned form = weighted({3, 1, 1, 1});
   auto product = [&](Axes key) {
-    return let("t", f("sum[d]($ * $)",
-                      {read(Type::Float, "Q", "T", outer | axisM | axisD),
-                       read(Type::Float, "near", "T", outer | key | axisD)},
-                      0, axisD));
+    ExprRef query = read(Type::Float, "Q", "T", outer | axisM | axisD),
+            near = read(Type::Float, "near", "T", outer | key | axisD);
+    if (form == 1)
+      query = f("(0.37 * $)", {query});
+    if (form == 2)
+      query = f("($ * $)", {query, read(Type::Float, "w", "f32", axisD)});
+    if (form == 3)
+      near = f("($ * $)", {near, read(Type::Float, "far", "f32", key)});
+    return let("t", f("sum[d]($ * $)", {query, near}, 0, axisD));
   };
   ExprRef own = product(isSelf && chance(0.3) ? axisM : axisN);
   ExprRef other = product(axisJ);
