@@ -45,6 +45,8 @@ public:
   AxisSet boundOf(AxisSet pattern) const;
 
 private:
+  /// The same of a reduction within the formula.
+  bool matchesWithin(const WrittenSum &pattern, const WrittenSum &other);
   /// Whether bound variables stand for bound ones of the same extents.
   bool matchesBound(AxisSet pattern, AxisSet other);
   bool matchesIndex(unsigned variable, const TypedExpr &other);
@@ -57,6 +59,14 @@ private:
   llvm::DenseMap<const TypedExpr *, const TypedExpr *> nodes;
   llvm::DenseSet<std::pair<const TypedExpr *, const TypedExpr *>> compared;
 };
+
+/// The numbers of a set's index variables.
+static llvm::SmallVector<unsigned, 4> bits(AxisSet set) {
+  llvm::SmallVector<unsigned, 4> result;
+  for (; set; set &= set - 1)
+    result.push_back(llvm::countr_zero(set));
+  return result;
+}
 
 /// Whether it is what a loop over tiles carries, at no other indices.
 static bool isOfLoop(const TypedExpr &expr) {
@@ -86,9 +96,11 @@ bool IndexMatch::matchesIndex(unsigned variable, const TypedExpr &other) {
 
 AxisSet IndexMatch::boundOf(AxisSet pattern) const {
   AxisSet result = 0;
-  for (auto [variable, expr] : indices)
-    if (pattern >> variable & 1 && expr->op == TypedExpr::IndexVar)
+  for (unsigned variable : bits(pattern)) {
+    const TypedExpr *expr = indices.lookup(variable);
+    if (expr && expr->op == TypedExpr::IndexVar)
       result |= AxisSet(1) << expr->id;
+  }
   return result;
 }
 
@@ -96,12 +108,11 @@ bool IndexMatch::matchesBound(AxisSet pattern, AxisSet other) {
   if (boundOf(pattern) != other ||
       llvm::popcount(pattern) != llvm::popcount(other))
     return false;
-  for (auto [variable, expr] : indices)
-    if (pattern >> variable & 1 &&
-        !sema.sameSize(*sema.kernel.indices[variable].extent,
-                       *sema.kernel.indices[expr->id].extent))
-      return false;
-  return true;
+  return llvm::all_of(bits(pattern), [&](unsigned variable) {
+    return sema.sameSize(
+        *sema.kernel.indices[variable].extent,
+        *sema.kernel.indices[indices.lookup(variable)->id].extent);
+  });
 }
 
 bool IndexMatch::hasSameFields(const TypedExpr &pattern,
@@ -131,13 +142,37 @@ bool IndexMatch::matches(const TypedExpr &pattern, const TypedExpr &other) {
   auto fromSum = sema.writtenSums.find(&from),
        toSum = sema.writtenSums.find(&to), none = sema.writtenSums.end();
   if (fromSum != none && toSum != none)
-    return matches(fromSum->second, toSum->second);
+    return matchesWithin(fromSum->second, toSum->second);
   if (!hasSameFields(from, to) || isOfLoop(from))
     return false;
-  for (auto [a, b] : llvm::zip_equal(from.operands, to.operands))
-    if (!matches(*a, *b))
-      return false;
-  return !from.isReduction() || matchesBound(from.bound, to.bound);
+  if (from.isReduction() && from.op != TypedExpr::Softmax)
+    return matchesWithin({from.bound, from.operands[0]},
+                         {to.bound, to.operands[0]});
+  return llvm::all_of_zip(from.operands, to.operands,
+                          [&](const TypedExpr *a, const TypedExpr *b) {
+                            return matches(*a, *b);
+                          }) &&
+         matchesBound(from.bound, to.bound);
+}
+
+bool IndexMatch::matchesWithin(const WrittenSum &pattern,
+                               const WrittenSum &other) {
+  // An index variable that is bound here may be free elsewhere.
+  const auto outerIndices = indices;
+  const auto outerNodes = nodes;
+  const auto outerCompared = compared;
+  budget -= std::min(budget, compared.size()); // what is copied
+  for (unsigned variable : bits(pattern.bound))
+    indices.erase(variable);
+  const bool result = matches(pattern, other);
+  for (unsigned variable : bits(pattern.bound)) {
+    indices.erase(variable);
+    if (const TypedExpr *outer = outerIndices.lookup(variable))
+      indices[variable] = outer;
+  }
+  nodes = outerNodes;
+  compared = outerCompared;
+  return result;
 }
 
 /// `grouped`, which was made of the sum that matches, of the factors of the
