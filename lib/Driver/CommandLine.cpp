@@ -105,7 +105,8 @@ static constexpr char kRunOverview[] =
 
   Sizes come from the files, or from --bind. An input without a file is drawn
   from the seed: floats from the normal distribution, integers so that they index
-  mostly within what they index.
+  mostly within what they index. In files bf16 is V2, f8e4m3 V1 and f8e5m2 f1, as
+  NumPy writes ml_dtypes' arrays: numpy.load(f).view(ml_dtypes.bfloat16).
 
   attentile run causal.attn --bind B=1,H=8,G=2,M=512,N=512,D=64,E=64 --verify
   attentile run causal.attn --in Q=q.npy --in K=k.npy --in V=v.npy --out O=o.npy

@@ -157,11 +157,11 @@ bool IndexMatch::matches(const TypedExpr &pattern, const TypedExpr &other) {
 
 bool IndexMatch::matchesWithin(const WrittenSum &pattern,
                                const WrittenSum &other) {
-  // An index variable that is bound here may be free elsewhere.
+  // An index variable that is bound here may be another elsewhere.
   const auto outerIndices = indices;
   const auto outerNodes = nodes;
-  const auto outerCompared = compared;
-  budget -= std::min(budget, compared.size()); // what is copied
+  const auto outerCompared = std::exchange(compared, {});
+  budget -= std::min(budget, nodes.size()); // what is copied
   for (unsigned variable : bits(pattern.bound))
     indices.erase(variable);
   const bool result = matches(pattern, other);
@@ -205,8 +205,7 @@ void Sema::groupAlike() {
   llvm::SmallVector<std::pair<const TypedExpr *, Kind>> sums;
   for (const TypedExpr *node : nodes) {
     auto sum = writtenSums.find(node);
-    if (sum == writtenSums.end() || node->type != ValueType::Float ||
-        sum->second.operand->softmaxes)
+    if (sum == writtenSums.end() || node->type != ValueType::Float)
       continue;
     bool isWritten =
         node->op == TypedExpr::Sum && node->operands[0] == sum->second.operand;
