@@ -21,7 +21,10 @@
 // factor's. Not what is of pairs of the factor's own axes, as scores that heads
 // mix: that would be larger than what it is made of. Decided here, not by a
 // pass, as head sizes depend on it: what goes through memory is inside nothing.
-// So no size is asked: one may be given later.
+// So no size is asked: one may be given later. And so are factors of what a
+// score sums alone, as softmax[h](w[h]) in a sum over h and d: they are the
+// same for all rows and keys, and what is summed with them would stand in no
+// tile.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,6 +65,12 @@ public:
     for (const CheckedStatement &statement : kernel.body)
       if (statement.kind == CheckedStatement::Output)
         isLive[statement.value->order] = true;
+    for (const TypedExpr *node : nodes)
+      if (node->isProduct &&
+          llvm::any_of(factorsOf(*node->operands[0]), [&](const auto *factor) {
+            return isOfSummed(*node, *factor);
+          }))
+        weighted.push_back(node->bound);
     for (const TypedExpr *node : llvm::reverse(nodes))
       if (isLive[node->order])
         visit(*node);
@@ -105,6 +114,11 @@ private:
         if (isComputedAgain(node, factor, *factors.operands[1 - side]))
           keep(factor);
       }
+    if (node.op == TypedExpr::Sum && isReduced[i] &&
+        llvm::is_contained(weighted, node.bound))
+      for (const TypedExpr *factor : factorsOf(*node.operands[0]))
+        if (isOfSummed(node, *factor))
+          keep(*factor);
     bool isRoot = isKept[i] || node.op == TypedExpr::Materialize;
     bool reduced = !isRoot && isReduced[i], score = !isRoot && isScore[i];
     reduced |= node.isReduction();
@@ -114,6 +128,26 @@ private:
       isReduced[operand->order] = isReduced[operand->order] || reduced;
       isScore[operand->order] = isScore[operand->order] || score;
     }
+  }
+
+  /// What is multiplied, at most as many as anybody writes.
+  static llvm::SmallVector<const TypedExpr *, 4>
+  factorsOf(const TypedExpr &multiplied) {
+    llvm::SmallVector<const TypedExpr *, 4> result = {&multiplied};
+    for (size_t i = 0; i < result.size() && result.size() < kMostSums; ++i)
+      while (result[i]->op == TypedExpr::Mul) {
+        result.push_back(result[i]->operands[1]);
+        result[i] = result[i]->operands[0];
+      }
+    return result;
+  }
+
+  /// Whether a factor is made of reductions and has nothing but what is summed,
+  /// as a softmax of the heads' weights: one for all rows and keys.
+  bool isOfSummed(const TypedExpr &sum, const TypedExpr &factor) const {
+    const Below &own = below[factor.order];
+    return factor.axes && !(factor.axes & ~sum.bound) &&
+           (own.statistics || !own.sums.empty());
   }
 
   /// Of what is reduced once more in the factor, as for its norm, each reads
@@ -153,6 +187,8 @@ private:
   }
 
   std::vector<Below> below;
+  // What products sum of which a factor has nothing else.
+  llvm::SmallVector<AxisSet> weighted;
   // Of each node: whether an output needs it, whether it stands in a reduction,
   // in a function within one, and whether it goes through memory.
   std::vector<bool> isLive, isReduced, isScore, isKept;

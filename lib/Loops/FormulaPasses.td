@@ -130,7 +130,9 @@ def AttnUnrollSums : Pass<"attn-unroll-sums"> {
     for each index of the others, sixteen at most. Of more, or of factors that
     go through memory, it is a sum of sums: a grid of its own, all scores in
     memory. Up to 24 terms that are no product of matrices, as the distance of
-    two points, are added one by one: tiles have a multiple of 16 of them.
+    two points, are added one by one: tiles have a multiple of 16 of them. With
+    `multiply-adds` other sums of `x * y` over a taken apart product's axes, as a
+    row's own, are sums of sums in the same order.
 
     Before:
 

@@ -28,6 +28,7 @@
 
 #include "Attn/Attn.h"
 #include "MadeOf.h"
+#include "Products.h"
 #include "Unrolling.h"
 #include "WholeAxes.h"
 #include "attentile/Loops/Passes.h"
@@ -185,6 +186,27 @@ void nest(attn::ReduceOp sum, const ShortAxes &found) {
   sum.erase();
 }
 
+/// Sums that are no products of matrices over the same axes, as of a row's own,
+/// are added up in the same order.
+void nestAlike(attn::KernelOp kernel, ArrayRef<ShortAxes> takenApart) {
+  attn::AxesAnalysis axes(kernel);
+  SmallVector<std::pair<attn::ReduceOp, const ShortAxes *>> found;
+  for (auto sum : kernel.getHeadBlock().getOps<attn::ReduceOp>()) {
+    if (sum.getProduct() || !findMultiplyAdds(sum, axes))
+      continue;
+    const attn::Axes summed = axes.setOf(sum.getAxes());
+    for (const ShortAxes &product : takenApart) {
+      attn::Axes its = axes.setOf(llvm::to_vector_of<Value>(product.others));
+      if (summed == (its |= axes.setOf(Value(product.kept)))) {
+        found.push_back({sum, &product});
+        break;
+      }
+    }
+  }
+  for (auto [sum, product] : found)
+    nest(sum, *product);
+}
+
 struct AttnUnrollSums : impl::AttnUnrollSumsBase<AttnUnrollSums> {
   using AttnUnrollSumsBase::AttnUnrollSumsBase;
 
@@ -193,12 +215,15 @@ struct AttnUnrollSums : impl::AttnUnrollSumsBase<AttnUnrollSums> {
       ScoreSearch search(kernel);
       SmallVector<attn::ReduceOp> sums(
           kernel.getHeadBlock().getOps<attn::ReduceOp>());
+      SmallVector<ShortAxes> takenApart; // products of matrices
       for (attn::ReduceOp sum : sums) {
         std::optional<ShortAxes> found = search.find(sum);
         if (!found)
           continue;
         auto slice = search.findSlice(sum, *found);
         bool isUnrolled = slice && found->fitsTile;
+        if (isUnrolled && found->kept)
+          takenApart.push_back(*found);
         if (!isUnrolled && !found->kept) // through memory
           continue;
         remark::passed(
@@ -217,6 +242,8 @@ struct AttnUnrollSums : impl::AttnUnrollSumsBase<AttnUnrollSums> {
         else
           nest(sum, *found);
       }
+      if (multiplyAdds)
+        nestAlike(kernel, takenApart);
     });
   }
 };

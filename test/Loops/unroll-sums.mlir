@@ -146,3 +146,24 @@ attn.kernel @points sizes(%M, %N) indices(%m < M, %n < N, %x < 3, %y < 16)
   %o = attn.reduce max %2 over(%n) : f32
   attn.write %o to %O[%m] : f32, tensor<?xf32>
 }
+
+// On a CPU a row's own product is added up as the pairs' is.
+// CHECK-LABEL: attn.kernel @own
+// CHECK: attn.reduce sum %{{.*}} over(%g, %d) : f32
+// ADDS-LABEL: attn.kernel @own
+// ADDS: %[[INNER:.*]] = attn.reduce sum %{{.*}} over(%d) : f32
+// ADDS-NEXT: %{{.*}} = attn.reduce sum %[[INNER]] over(%g) : f32
+// ADDS-COUNT-2: attn.reduce sum %{{.*}} over(%d) product f32
+attn.kernel @own sizes(%M, %N) indices(%m < M, %n < N, %g < 2, %d < 32)
+    ins(%Q: f32[M, 2, 32], %K: f32[N, 2, 32], %L: f32[M, 2, 32]) outs(%O: f32[M]) {
+  %q = attn.read %Q[%m, %g, %d] : tensor<?x2x32xf32>
+  %l = attn.read %L[%m, %g, %d] : tensor<?x2x32xf32>
+  %ql = arith.mulf %q, %l : f32
+  %own = attn.reduce sum %ql over(%g, %d) : f32
+  %k = attn.read %K[%n, %g, %d] : tensor<?x2x32xf32>
+  %qk = arith.mulf %q, %k : f32
+  %s = attn.reduce sum %qk over(%g, %d) product f32 : f32
+  %0 = arith.subf %s, %own : f32
+  %o = attn.reduce max %0 over(%n) : f32
+  attn.write %o to %O[%m] : f32, tensor<?xf32>
+}
