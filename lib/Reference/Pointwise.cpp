@@ -384,12 +384,16 @@ void Evaluator::select(const Step &step, Array &to) {
   bool floats = step.kind == Kind::Float;
   // A row's statistic that is NaN, as a score in it is, may be applied to the
   // sum over what is kept of the row: 0 * NaN where nothing is. So may one that
-  // is 0 or infinite; but the 0 of a probability is its element's own.
-  auto isTainted = [&](int64_t i) {
+  // is 0 or infinite; but the 0 of a probability is its element's own. What is
+  // out may be NaN.
+  auto isTainted = [&](int64_t i, Num other) {
+    if (!std::isnan(other.v) && !isOut(other))
+      return false;
     for (unsigned k = 3; k < step.operands.size(); ++k) {
-      double v = operand(step, k).num(step.from[k][i]).v;
+      Num of = operand(step, k).num(step.from[k][i]);
       bool isOfRow = program.steps[step.operands[k]].op != Op::Softmax;
-      if (!std::isfinite(v) || (isOfRow && v == 0))
+      if (isOut(of) || (std::isnan(other.v) &&
+                        (!std::isfinite(of.v) || (isOfRow && of.v == 0))))
         return true;
     }
     return false;
@@ -408,7 +412,7 @@ void Evaluator::select(const Step &step, Array &to) {
     if (floats) {
       Num result =
           reference::select(taken.e > 0, chosen.num(at), other.num(otherAt));
-      if (std::isnan(other.num(otherAt).v) && isTainted(i))
+      if (isTainted(i, other.num(otherAt)))
         result.e = kInf;
       to.v[i] = result.v;
       if (!exact)
