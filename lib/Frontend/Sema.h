@@ -99,6 +99,7 @@ struct LinearSize {
 
 class IndexMatch; // SemaAlike.cpp
 
+/// A sum as it is written: over what, of what.
 struct WrittenSum {
   AxisSet bound;
   const TypedExpr *operand;

@@ -12,7 +12,11 @@
 //   let own = sum[d](0.37 * Q[m, d] * K[label[m], d]); sum[d]((0.37 * Q) * K)
 //
 // One is the other where n is label[m], and a rank compares them: where the
-// kernel has both, the sum is grouped as the product is.
+// kernel has both, the sum is grouped as the product is. The more general of
+// the two says how, also where that is none and the other is a product:
+//
+//   let pairs = sum[d](W[f, d] * Q[m, d] * K[n, d]);   three axes: as written
+//   let own = sum[d](W[f, d] * Q[m, d] * Q[m, d]);     so this is, too
 //
 //===----------------------------------------------------------------------===//
 
