@@ -246,8 +246,11 @@ static void buildLoopStage(OpPassManager &pm, const PipelineOptions &options) {
   // After all that reads loops: those over slices are none of blocks.
   if (options.isEnabled("tile-slice-reductions"))
     pm.addPass(createTileSliceReductions());
-  if (options.isEnabled("loop-invariant-code-motion"))
+  if (options.isEnabled("loop-invariant-code-motion")) {
     pm.addPass(createLoopInvariantCodeMotionPass());
+    // What chained loops read alike now stands before each.
+    simplify(pm, options);
+  }
   pm.addPass(createTileVerify());
 }
 
