@@ -131,8 +131,9 @@ def AttnUnrollSums : Pass<"attn-unroll-sums"> {
     go through memory, it is a sum of sums: a grid of its own, all scores in
     memory. Up to 24 terms that are no product of matrices, as the distance of
     two points, are added one by one: tiles have a multiple of 16 of them. With
-    `multiply-adds` other sums of `x * y` over a taken apart product's axes, as a
-    row's own, are sums of sums in the same order.
+    `multiply-adds` a score is the same sum of sums in each of these ways, one
+    for each axis, and so are other sums of `x * y` over axes of a score's
+    extents, as a row's own.
 
     Before:
 

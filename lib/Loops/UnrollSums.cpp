@@ -25,6 +25,11 @@
 // a tile has a multiple of 16 of them along each axis: of three coordinates it
 // computes sixteen. One by one they are tiles of rows and keys.
 //
+// On a CPU, where one formula is one number, the order of such sums hangs on
+// the formula alone: one axis inside, as of a product of matrices, a sum for
+// each of the others, the first outermost. Sums of a row's own products, which
+// no rule above is for, are nested so, too.
+//
 
 #include "Attn/Attn.h"
 #include "MadeOf.h"
@@ -60,6 +65,15 @@ constexpr int64_t kMostSummed = 1 << 16;
 /// Elements of 16 bits that one copy reads.
 constexpr int64_t kPacket = 8;
 
+/// Whether a value is made of reductions, but for those that go through memory:
+/// what is summed of these would go through memory for each term.
+bool isMadeOfReductionsHere(Value value) {
+  return llvm::any_of(
+      sliceOf(value,
+              [](Operation *op) { return !isa<attn::MaterializeOp>(op); }),
+      llvm::IsaPred<attn::ReduceOp, attn::ForOp>);
+}
+
 /// A sum over short axes: that which stays, if one does, and the others.
 struct ShortAxes {
   BlockArgument kept;
@@ -75,6 +89,32 @@ public:
   std::optional<ShortAxes> find(attn::ReduceOp sum) {
     std::optional<ShortAxes> few = findFewTerms(sum);
     return few ? few : findGroups(sum);
+  }
+
+  /// The axes of a sum of products over several that both factors have.
+  std::optional<ShortAxes> findOrder(attn::ReduceOp sum) {
+    if (sum.getAxes().size() < 2 || !findMultiplyAdds(sum, axes) ||
+        !countTerms(sum) || isMadeOfReductionsHere(sum.getOperand()))
+      return std::nullopt;
+    ShortAxes result;
+    const attn::Axes summed = axes.setOf(sum.getAxes());
+    result.kept = findInner(sum, summed);
+    result.others = llvm::to_vector(axes.indicesOf(summed));
+    llvm::erase(result.others, result.kept);
+    return result;
+  }
+
+  SmallVector<int64_t> extentsOf(const ShortAxes &found) {
+    SmallVector<int64_t> result;
+    for (BlockArgument axis : found.others)
+      result.push_back(*getConstantExtent(kernel, axis));
+    result.push_back(*getConstantExtent(kernel, found.kept));
+    return result;
+  }
+
+  /// Whether a sum is one for each pair of rows and keys, which are reduced.
+  bool isScore(attn::ReduceOp sum) {
+    return isReduced(sum) && (isMatrixProduct(sum, axes) || findFewTerms(sum));
   }
 
   std::optional<SmallVector<Operation *>> findSlice(attn::ReduceOp sum,
@@ -100,6 +140,11 @@ private:
       isPadded |= *extent % kBlock != 0;
       result.others.push_back(index);
     }
+    if (findMultiplyAdds(sum, axes)) {
+      BlockArgument inner = findInner(sum, axes.setOf(sum.getAxes()));
+      llvm::erase(result.others, inner);
+      result.others.push_back(inner);
+    }
     result.fitsTile = true;
     return isPadded ? std::optional(result) : std::nullopt;
   }
@@ -119,13 +164,46 @@ private:
     if (!factors || sum.getAxes().size() < 2 || !isReduced(sum) ||
         isMadeOfReductions(sum.getOperand()))
       return std::nullopt;
-    int64_t terms = 1;
+    std::optional<int64_t> terms = countTerms(sum);
+    if (!terms)
+      return std::nullopt;
     const attn::Axes summed = axes.setOf(sum.getAxes());
-    for (BlockArgument index : axes.indicesOf(summed)) {
+    attn::Axes shared = summed;
+    shared &= axes.of(factors.getLhs());
+    shared &= axes.of(factors.getRhs());
+    ShortAxes result;
+    result.kept = findInner(sum, shared);
+    if (!result.kept)
+      return std::nullopt;
+    for (BlockArgument index : axes.indicesOf(summed))
+      if (index != result.kept)
+        result.others.push_back(index);
+    result.indices = *terms / *getConstantExtent(kernel, result.kept);
+    result.fitsTile = result.indices <= kMostProducts && *terms <= kMostTerms;
+    // What one factor has alone is better summed by itself than in all scores.
+    if (!result.fitsTile && shared != summed)
+      return std::nullopt;
+    return result;
+  }
+
+  /// The terms of a sum, if they are known to be some and not too many.
+  std::optional<int64_t> countTerms(attn::ReduceOp sum) {
+    int64_t terms = 1;
+    for (BlockArgument index : axes.indicesOf(axes.setOf(sum.getAxes()))) {
       std::optional<int64_t> extent = getConstantExtent(kernel, index);
       if (!extent || *extent == 0 || (terms *= *extent) > kMostSummed)
         return std::nullopt;
     }
+    return terms;
+  }
+
+  /// That of these axes which a sum of products has inside; null if it is none
+  /// or there are none.
+  BlockArgument findInner(attn::ReduceOp sum, const attn::Axes &candidates) {
+    auto factors = sum.getOperand().getDefiningOp<arith::MulFOp>();
+    if (!factors)
+      return {};
+    const int64_t terms = *countTerms(sum);
     const attn::Axes last = findContiguous(factors);
     // Copies of packets are worth more than few products, except than few that
     // fit registers; rows of other sizes are read element by element anyway.
@@ -135,23 +213,10 @@ private:
           terms <= kMostInRegisters && terms / extent <= kMostProducts,
           last.test(axes.numberOf(axis)) && extent % kPacket == 0, extent);
     };
-    attn::Axes shared = summed;
-    shared &= axes.of(factors.getLhs());
-    shared &= axes.of(factors.getRhs());
-    ShortAxes result;
-    for (BlockArgument index : axes.indicesOf(shared))
-      if (!result.kept || rank(index) > rank(result.kept))
-        result.kept = index;
-    if (!result.kept)
-      return std::nullopt;
-    for (BlockArgument index : axes.indicesOf(summed))
-      if (index != result.kept)
-        result.others.push_back(index);
-    result.indices = terms / *getConstantExtent(kernel, result.kept);
-    result.fitsTile = result.indices <= kMostProducts && terms <= kMostTerms;
-    // What one factor has alone is better summed by itself than in all scores.
-    if (!result.fitsTile && shared != summed)
-      return std::nullopt;
+    BlockArgument result;
+    for (BlockArgument index : axes.indicesOf(candidates))
+      if (!result || rank(index) > rank(result))
+        result = index;
     return result;
   }
 
@@ -172,39 +237,42 @@ private:
   attn::AxesAnalysis axes;
 };
 
-/// A sum over the other axes of sums over what is kept.
+/// A sum over each of the other axes, the first outermost, of sums over what is
+/// kept.
 void nest(attn::ReduceOp sum, const ShortAxes &found) {
   OpBuilder builder(sum);
-  Value inner = attn::ReduceOp::create(builder, sum.getLoc(), sum.getKind(),
-                                       sum.getOperand(), ValueRange(found.kept),
-                                       sum.getProductAttr());
-  sum.replaceAllUsesWith(
-      attn::ReduceOp::create(builder, sum.getLoc(), sum.getKind(), inner,
-                             llvm::to_vector_of<Value>(found.others),
-                             TypeAttr())
-          .getResult());
+  auto product = TypeAttr::get(sum.getProduct().value_or(sum.getType()));
+  Value result =
+      attn::ReduceOp::create(builder, sum.getLoc(), sum.getKind(),
+                             sum.getOperand(), ValueRange(found.kept), product);
+  SmallVector<Value> others(found.others.begin(), found.others.end());
+  // All scores go through memory once: the sum over all others.
+  size_t atOnce = sum.getProduct() ? others.size() : 1;
+  while (!others.empty()) {
+    auto axes = ArrayRef(others).take_back(atOnce);
+    result = attn::ReduceOp::create(builder, sum.getLoc(), sum.getKind(),
+                                    result, axes, TypeAttr());
+    others.truncate(others.size() - atOnce);
+  }
+  sum.replaceAllUsesWith(result);
   sum.erase();
 }
 
-/// Sums that are no products of matrices over the same axes, as of a row's own,
-/// are added up in the same order.
-void nestAlike(attn::KernelOp kernel, ArrayRef<ShortAxes> takenApart) {
-  attn::AxesAnalysis axes(kernel);
-  SmallVector<std::pair<attn::ReduceOp, const ShortAxes *>> found;
-  for (auto sum : kernel.getHeadBlock().getOps<attn::ReduceOp>()) {
-    if (sum.getProduct() || !findMultiplyAdds(sum, axes))
-      continue;
-    const attn::Axes summed = axes.setOf(sum.getAxes());
-    for (const ShortAxes &product : takenApart) {
-      attn::Axes its = axes.setOf(llvm::to_vector_of<Value>(product.others));
-      if (summed == (its |= axes.setOf(Value(product.kept)))) {
-        found.push_back({sum, &product});
-        break;
-      }
-    }
-  }
-  for (auto [sum, product] : found)
-    nest(sum, *product);
+/// The extents of a sum's axes, that which is summed first last.
+using Order = SmallVector<int64_t>;
+
+/// Nests what is left of sums of products over several axes: scores, and what
+/// has a score's order, as a row's own.
+void nestOthers(attn::KernelOp kernel, ArrayRef<Order> ofScores) {
+  ScoreSearch search(kernel);
+  SmallVector<std::pair<attn::ReduceOp, ShortAxes>> found;
+  for (auto sum : kernel.getHeadBlock().getOps<attn::ReduceOp>())
+    if (std::optional<ShortAxes> axes = search.findOrder(sum))
+      if (search.isScore(sum) ||
+          llvm::is_contained(ofScores, search.extentsOf(*axes)))
+        found.push_back({sum, *axes});
+  for (auto &[sum, axes] : found)
+    nest(sum, axes);
 }
 
 struct AttnUnrollSums : impl::AttnUnrollSumsBase<AttnUnrollSums> {
@@ -215,15 +283,17 @@ struct AttnUnrollSums : impl::AttnUnrollSumsBase<AttnUnrollSums> {
       ScoreSearch search(kernel);
       SmallVector<attn::ReduceOp> sums(
           kernel.getHeadBlock().getOps<attn::ReduceOp>());
-      SmallVector<ShortAxes> takenApart; // products of matrices
+      SmallVector<Order> ofScores;
+      for (attn::ReduceOp sum : sums)
+        if (search.isScore(sum))
+          if (std::optional<ShortAxes> axes = search.findOrder(sum))
+            ofScores.push_back(search.extentsOf(*axes));
       for (attn::ReduceOp sum : sums) {
         std::optional<ShortAxes> found = search.find(sum);
         if (!found)
           continue;
         auto slice = search.findSlice(sum, *found);
         bool isUnrolled = slice && found->fitsTile;
-        if (isUnrolled && found->kept)
-          takenApart.push_back(*found);
         if (!isUnrolled && !found->kept) // through memory
           continue;
         remark::passed(
@@ -243,7 +313,7 @@ struct AttnUnrollSums : impl::AttnUnrollSumsBase<AttnUnrollSums> {
           nest(sum, *found);
       }
       if (multiplyAdds)
-        nestAlike(kernel, takenApart);
+        nestOthers(kernel, ofScores);
     });
   }
 };

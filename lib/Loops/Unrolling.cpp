@@ -73,22 +73,36 @@ void addOneByOne(attn::KernelOp kernel, attn::ReduceOp sum,
   Location loc = sum.getLoc();
   attn::AxesAnalysis axes(kernel);
   const bool isChain = multiplyAdds && findMultiplyAdds(sum, axes);
-  Value result;
+  // On a CPU a sum for each axis, the first outermost; else all in turn.
+  SmallVector<int64_t> extents;
+  for (BlockArgument axis : of)
+    extents.push_back(*getConstantExtent(kernel, axis));
+  if (!multiplyAdds)
+    extents = {llvm::product_of(extents)};
+  SmallVector<Value> sums(extents.size());
+  auto add = [&](Value &to, Value term) {
+    to = to ? Value(arith::AddFOp::create(builder, loc, to, term)) : term;
+  };
+  int64_t number = 0;
   forEachIndex(kernel, builder, loc, of, slice, [&](IRMapping &at) {
     Value term = at.lookupOrDefault(sum.getOperand());
     if (kept)
       term = attn::ReduceOp::create(builder, loc, sum.getKind(), term,
                                     ValueRange(kept), sum.getProductAttr());
     auto product = term.getDefiningOp<arith::MulFOp>();
-    if (!result)
-      result = term;
-    else if (product && isChain)
-      result = math::FmaOp::create(builder, loc, product.getLhs(),
-                                   product.getRhs(), result);
+    if (sums.back() && product && isChain)
+      sums.back() = math::FmaOp::create(builder, loc, product.getLhs(),
+                                        product.getRhs(), sums.back());
     else
-      result = arith::AddFOp::create(builder, loc, result, term);
+      add(sums.back(), term);
+    int64_t ended = ++number;
+    for (size_t i = sums.size() - 1; i != 0 && ended % extents[i] == 0; --i) {
+      add(sums[i - 1], sums[i]);
+      sums[i] = {};
+      ended /= extents[i];
+    }
   });
-  sum.replaceAllUsesWith(result);
+  sum.replaceAllUsesWith(sums.front());
   sum.erase();
 }
 

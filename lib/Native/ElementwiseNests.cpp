@@ -340,10 +340,11 @@ private:
     return getNeutrals(dot ? attn::ReduceKind::Sum : getKind(op), element);
   }
 
+  /// Not of products: those are one chain, as matrices' are.
   bool isFloatSum(const Root &root) {
     Operation *op = root.value.getDefiningOp();
-    return isa<FloatType>(elementOf(root)) &&
-           (isa<tile::DotOp>(op) || getKind(op) == attn::ReduceKind::Sum);
+    return isa<FloatType>(elementOf(root)) && !isa<tile::DotOp>(op) &&
+           getKind(op) == attn::ReduceKind::Sum;
   }
 
   /// A neutral element for each part of a vector.

@@ -151,7 +151,7 @@ attn.kernel @points sizes(%M, %N) indices(%m < M, %n < N, %x < 3, %y < 16)
 // CHECK-LABEL: attn.kernel @own
 // CHECK: attn.reduce sum %{{.*}} over(%g, %d) : f32
 // ADDS-LABEL: attn.kernel @own
-// ADDS: %[[INNER:.*]] = attn.reduce sum %{{.*}} over(%d) : f32
+// ADDS: %[[INNER:.*]] = attn.reduce sum %{{.*}} over(%d) product f32
 // ADDS-NEXT: %{{.*}} = attn.reduce sum %[[INNER]] over(%g) : f32
 // ADDS-COUNT-2: attn.reduce sum %{{.*}} over(%d) product f32
 attn.kernel @own sizes(%M, %N) indices(%m < M, %n < N, %g < 2, %d < 32)
@@ -166,4 +166,74 @@ attn.kernel @own sizes(%M, %N) indices(%m < M, %n < N, %g < 2, %d < 32)
   %0 = arith.subf %s, %own : f32
   %o = attn.reduce max %0 over(%n) : f32
   attn.write %o to %O[%m] : f32, tensor<?xf32>
+}
+
+// Of three axes a sum for each index of the first, of the sums for each of the second; a row's own likewise.
+// CHECK-LABEL: attn.kernel @three
+// CHECK: attn.reduce sum %{{.*}} over(%g, %h, %d) : f32
+// CHECK: %[[A0:.*]] = attn.reduce sum %{{.*}} over(%d) product f32
+// CHECK: %[[A1:.*]] = attn.reduce sum %{{.*}} over(%d) product f32
+// CHECK: %[[A2:.*]] = arith.addf %[[A0]], %[[A1]]
+// CHECK: %[[A3:.*]] = attn.reduce sum %{{.*}} over(%d) product f32
+// CHECK: arith.addf %[[A2]], %[[A3]]
+// ADDS-LABEL: attn.kernel @three
+// ADDS: %[[D:.*]] = attn.reduce sum %{{.*}} over(%d) product f32
+// ADDS-NEXT: %[[H:.*]] = attn.reduce sum %[[D]] over(%h) : f32
+// ADDS-NEXT: attn.reduce sum %[[H]] over(%g) : f32
+// ADDS: %[[S00:.*]] = attn.reduce sum %{{.*}} over(%d) product f32
+// ADDS: %[[S01:.*]] = attn.reduce sum %{{.*}} over(%d) product f32
+// ADDS: %[[S0:.*]] = arith.addf %[[S00]], %[[S01]]
+// ADDS: %[[S10:.*]] = attn.reduce sum %{{.*}} over(%d) product f32
+// ADDS: %[[S11:.*]] = attn.reduce sum %{{.*}} over(%d) product f32
+// ADDS: %[[S1:.*]] = arith.addf %[[S10]], %[[S11]]
+// ADDS: arith.addf %[[S0]], %[[S1]]
+attn.kernel @three sizes(%M, %N) indices(%m < M, %n < N, %g < 2, %h < 2, %d < 32)
+    ins(%Q: f32[M, 2, 2, 32], %K: f32[N, 2, 2, 32], %L: f32[M, 2, 2, 32]) outs(%O: f32[M]) {
+  %q = attn.read %Q[%m, %g, %h, %d] : tensor<?x2x2x32xf32>
+  %l = attn.read %L[%m, %g, %h, %d] : tensor<?x2x2x32xf32>
+  %ql = arith.mulf %q, %l : f32
+  %own = attn.reduce sum %ql over(%g, %h, %d) : f32
+  %k = attn.read %K[%n, %g, %h, %d] : tensor<?x2x2x32xf32>
+  %qk = arith.mulf %q, %k : f32
+  %s = attn.reduce sum %qk over(%g, %h, %d) product f32 : f32
+  %0 = arith.subf %s, %own : f32
+  %o = attn.reduce max %0 over(%n) : f32
+  attn.write %o to %O[%m] : f32, tensor<?xf32>
+}
+
+// A factor that goes through memory leaves no slices to take: on a CPU a score is nested then, and so is a row's own. What has a reduction in it that
+// does not go through memory stays, as does what no score has the axes of.
+// CHECK-LABEL: attn.kernel @nested
+// CHECK-COUNT-2: attn.reduce sum %{{.*}} over(%g, %d) : f32
+// CHECK: attn.reduce sum %{{.*}} over(%d, %e) : f32
+// ADDS-LABEL: attn.kernel @nested
+// ADDS: %[[K0:.*]] = attn.reduce sum %{{.*}} over(%d) product f32
+// ADDS-NEXT: attn.reduce sum %[[K0]] over(%g) : f32
+// ADDS: %[[K1:.*]] = attn.reduce sum %{{.*}} over(%d) product f32
+// ADDS-NEXT: attn.reduce sum %[[K1]] over(%g) : f32
+// ADDS: attn.reduce max
+// ADDS: attn.reduce sum %{{.*}} over(%g, %d) : f32
+// ADDS: attn.reduce sum %{{.*}} over(%d, %e) : f32
+attn.kernel @nested sizes(%M, %N) indices(%m < M, %n < N, %g < 2, %d < 32, %e < 8)
+    ins(%Q: f32[M, 2, 32], %K: f32[N, 2, 32], %L: f32[M, 2, 32], %X: f32[M, 32, 8]) outs(%S: f32[M], %P: f32[M], %Y: f32[M]) {
+  %q = attn.read %Q[%m, %g, %d] : tensor<?x2x32xf32>
+  %k = attn.read %K[%n, %g, %d] : tensor<?x2x32xf32>
+  %kept = attn.materialize %k, "k" : f32
+  %qk = arith.mulf %q, %kept : f32
+  %s = attn.reduce sum %qk over(%g, %d) product f32 : f32
+  %l = attn.read %L[%m, %g, %d] : tensor<?x2x32xf32>
+  %ql = arith.mulf %q, %l : f32
+  %own = attn.reduce sum %ql over(%g, %d) : f32
+  %0 = arith.subf %s, %own : f32
+  %1 = attn.reduce max %0 over(%n) : f32
+  attn.write %1 to %S[%m] : f32, tensor<?xf32>
+  %top = attn.reduce max %l over(%d) : f32
+  %lt = arith.mulf %l, %top : f32
+  %qt = arith.mulf %q, %lt : f32
+  %t = attn.reduce sum %qt over(%g, %d) : f32
+  attn.write %t to %P[%m] : f32, tensor<?xf32>
+  %x = attn.read %X[%m, %d, %e] : tensor<?x32x8xf32>
+  %xx = arith.mulf %x, %x : f32
+  %y = attn.reduce sum %xx over(%d, %e) : f32
+  attn.write %y to %Y[%m] : f32, tensor<?xf32>
 }
