@@ -253,7 +253,7 @@ exponent [eE][+-]?{digit}+
   Diagnostic &error = context.diagnostics.error(
       context.source, range, "unexpected '" + shown + "'");
   if (text == "&")
-    error.note("write && for 'and'");
+    error.note("write && between conditions, and x / 4 % 2 for bit 2 of x");
   else if (text.front() & 0x80)
     error.note("only comments may hold characters beyond ASCII");
   else

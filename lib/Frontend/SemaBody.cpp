@@ -14,18 +14,19 @@ using ast::Expr;
 using llvm::StringRef;
 using llvm::Twine;
 
-/// Where a value has an index as a number, not as a tensor's; null if nowhere.
+/// Where a value has an index by `op`: as a number (IndexVar), not as a
+/// tensor's, or as a tensor's (Read); null if nowhere.
 static const TypedExpr *
-findNumber(const TypedExpr *value, unsigned id,
+findOrigin(const TypedExpr *value, unsigned id, TypedExpr::Op op,
            llvm::SmallPtrSetImpl<const TypedExpr *> &seen) {
   if (!(value->axes >> id & 1) || !seen.insert(value).second)
     return nullptr;
-  if (value->op == TypedExpr::IndexVar)
+  if (value->op == op)
     return value->inlinedAt ? nullptr : value;
   if (value->op == TypedExpr::Read)
     return nullptr;
   for (const TypedExpr *operand : value->operands)
-    if (const TypedExpr *found = findNumber(operand, id, seen))
+    if (const TypedExpr *found = findOrigin(operand, id, op, seen))
       return found;
   return nullptr;
 }
@@ -224,8 +225,13 @@ void Sema::checkOutput(const ast::Statement &statement) {
                 index.name + "'");
         e.note("reduce over it, as in sum[" + index.name +
                "](...), or add it to the left side");
-        llvm::SmallPtrSet<const TypedExpr *, 16> seen;
-        const TypedExpr *number = findNumber(value, i, seen);
+        llvm::SmallPtrSet<const TypedExpr *, 16> seen, seenReads;
+        const TypedExpr *number =
+            findOrigin(value, i, TypedExpr::IndexVar, seen);
+        const TypedExpr *read =
+            findOrigin(value, i, TypedExpr::Read, seenReads);
+        if (read && read->range.end <= statement.target.begin)
+          e.note(file, read->range, "'" + index.name + "' comes from here");
         if (number && index.extent->kind == SizeExpr::Size)
           e.note(file, number->range,
                  "'" + index.name + "' is an index here, a number for each " +

@@ -129,7 +129,8 @@ void Sema::reportUnknown(const Scope &scope, ast::Name name, bool isRead) {
            ": f32[...]");
   else
     e.note("an index variable stands plainly in an input or output, as m in "
-           "Q[b, h, m, d]");
+           "Q[b, h, m, d]; a scalar is an input, as in " +
+           name.str() + ": f32");
 }
 
 std::optional<unsigned> Sema::indexVariable(const Scope &scope,

@@ -252,7 +252,8 @@ void frontend::reportSyntaxError(ParseContext &context, SourceRange range,
     error.note(got == "mod" ? "write %" : "write /");
   else if ((got == ">" || got == "<") && before.ends_with(got))
     error.note("there are no shifts: write x / 4 for two bits to the right, "
-               "x * 4 to the left");
+               "x * 4 to the left; by n bits, powers of two from a tensor, as "
+               "in x / power[n]");
   else if (wanted == "':'" && (got == "," || got == ")"))
     error.note("a parameter has a type, as in Q: f32[M, D] or scale: f32");
   else if (wanted == "'='" && after.starts_with("="))

@@ -214,7 +214,9 @@ void GpuModel::addFactor(Value factor, bool isLeft, int64_t bytes) {
     piecesRead += reads.size();
   bool isShared = isLoaded || bytesRead || !isLeft || !reads.empty();
   if (isShared)
-    factors.push_back({own, bytes, looped.any() && isLoaded});
+    factors.push_back({own, bytes, looped.any() && isLoaded,
+                       /*isForScores=*/false,
+                       /*takesTurns=*/!isLeft && loops.none()});
   if (isShared && isLeft && looped.none())
     lefts.push_back({own, bytes, 1});
   // Scores, rounded for the next product; f32 ones take the scores' place.
@@ -341,6 +343,7 @@ GpuUse GpuModel::use(const llvm::DenseMap<Value, int64_t> &sizes,
       (productBytes == 4 && scores.size() > 1 ? kRegistersOfSecondSplit : 0);
 
   llvm::SmallDenseSet<std::pair<int64_t, int64_t>> inTurn; // shapes
+  int64_t turns = 0, largestTurn = 0;
   for (const Shared &factor : factors) {
     SmallVector<int64_t> shape;
     for (Value axis : order)
@@ -348,6 +351,10 @@ GpuUse GpuModel::use(const llvm::DenseMap<Value, int64_t> &sizes,
         shape.push_back(sizes.lookup(axis));
     int64_t pitch = factor.layout(shape.back()).pitch;
     int64_t bytes = shape.front() * pitch * factor.bytes;
+    if (factor.takesTurns) {
+      turns += bytes;
+      largestTurn = std::max(largestTurn, bytes);
+    }
     if (!factor.isLooped)
       result.shared += bytes;
     else if (stages != 0)
@@ -355,6 +362,7 @@ GpuUse GpuModel::use(const llvm::DenseMap<Value, int64_t> &sizes,
     else if (inTurn.insert({shape.front(), shape.back()}).second)
       result.shared += bytes;
   }
+  result.sharedInTurn = result.shared - turns + largestTurn;
   return result;
 }
 

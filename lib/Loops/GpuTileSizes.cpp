@@ -79,6 +79,7 @@ private:
   /// fewest come first.
   std::optional<Candidate> find(const RequestedSizes &requests, int64_t stages,
                                 bool limitRegisters);
+  std::optional<Candidate> findAny(bool isForced);
   Candidate make(const RequestedSizes &requests, GpuTiles tiles);
   double distanceOf(const GpuTiles &tiles);
   int64_t extentLimit(Value axis, int64_t size);
@@ -100,6 +101,9 @@ private:
   llvm::DenseMap<Value, int64_t> fixed; // whole axes
   int64_t columns = 1;                  // of the widest
   GpuTiles preferred;
+  /// Whether right factors that no loop needs are counted one at a time: they
+  /// mostly share their room, but where copies lie is not known yet.
+  bool inTurn = false;
 };
 
 /// Whole axes have their extent, padded.
@@ -186,6 +190,8 @@ Candidate Chooser::make(const RequestedSizes &requests, GpuTiles tiles) {
       warps /= 2;
   }
   result.use = model.use(result.sizes, warps, tiles.keepLeft, tiles.stages);
+  if (inTurn)
+    result.use.shared = result.use.sharedInTurn;
   if (splitReduced && model.hasProducts()) {
     // What each warp leaves for others: two turns of half a row block at all
     // columns, of a whole one if that is little.
@@ -303,6 +309,17 @@ InFlightDiagnostic Chooser::failToFit(const Candidate &wanted) {
   return error;
 }
 
+/// The first choice that fits: with the table's buffers or without, within the
+/// registers or, if no tiles are forced, with spills.
+std::optional<Candidate> Chooser::findAny(bool isForced) {
+  for (bool limitRegisters : {true, false})
+    for (int64_t stages : {preferred.stages, int64_t(0)})
+      if (limitRegisters || !isForced) // last of all, spills
+        if (auto chosen = find(requested, stages, limitRegisters))
+          return chosen;
+  return std::nullopt;
+}
+
 FailureOr<TileChoice> Chooser::run() {
   if (failed(setFixedSizes()))
     return failure();
@@ -322,12 +339,13 @@ FailureOr<TileChoice> Chooser::run() {
                << kGranularity << " for '" << nameOf(axis) << "' on "
                << target.name << ", got " << request->second;
     }
-  std::optional<Candidate> chosen;
-  for (bool limitRegisters : {true, false})
-    for (int64_t stages : {preferred.stages, int64_t(0)})
-      if (!chosen && (limitRegisters || !isForced)) // last of all, spills
-        chosen = find(requested, stages, limitRegisters);
+  std::optional<Candidate> chosen = findAny(isForced);
   if (!chosen) {
+    inTurn = true;
+    chosen = findAny(isForced);
+  }
+  if (!chosen) {
+    inTurn = false;
     failToFit(make(requested, preferred));
     return failure();
   }

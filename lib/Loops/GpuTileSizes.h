@@ -21,6 +21,8 @@ struct GpuUse {
   int64_t rowWarps = 1, columnWarps = 1;
   int64_t registers = 0; ///< of a thread, 32-bit
   int64_t shared = 0;    ///< bytes
+  /// Likewise where the right factors of a grid without loops take turns.
+  int64_t sharedInTurn = 0;
 
   int64_t warps() const { return rowWarps * columnWarps; }
 };
@@ -46,8 +48,8 @@ public:
   mlir::Value rows() const { return rowAxis; }
   bool hasProducts() const { return productBytes != 0; }
   /// Whether a loop copies no more than keys and values and loads nothing else
-  /// but what masks compare, so that with two buffers its warps meet at mbarriers
-  /// (warp-pipeline-copies).
+  /// but what masks compare, so that with two buffers its warps meet at
+  /// mbarriers (warp-pipeline-copies).
   bool canMeetAtMbarriers() const;
   /// Whether scores take random words, which come for kRandomSpan columns.
   bool hasRandoms() const { return randoms > 0; }
@@ -81,7 +83,7 @@ private:
   struct Shared {
     attn::Axes axes;
     int64_t bytes;
-    bool isLooped, isForScores = false;
+    bool isLooped, isForScores = false, takesTurns = false;
 
     tile::SharedLayout layout(int64_t columns) const {
       return isForScores ? tile::SharedLayout::forScores(columns, bytes)

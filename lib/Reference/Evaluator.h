@@ -87,6 +87,7 @@ private:
   const Array &resultOf(const Step &step) const;
   void startTile(const LoopBody &body, Evaluator &outside, int64_t first);
   std::vector<int64_t> loopsOf(const Step &step) const;
+  double roundingsOfProduct(const Step &step) const;
   void slowProduct(const Step &step, Array &to);
   void write(const Step &step, std::vector<Sink> &sinks, bool sampled,
              size_t number);

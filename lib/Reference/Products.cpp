@@ -11,11 +11,13 @@
 //
 // is a sum of products too: with c = e(a) + (4 sqrt(k) + 1) u |a|, that is
 // sum c |b| + (|a| + e(a)) e(b), and the last is absent where b is read from
-// memory. So value and bound are two or three sums, over rows of memory.
+// memory. So value and bound are two or three sums, over rows of memory. (More
+// than 4 sqrt(k) where both factors have runs of equal elements, Runs.h.)
 //
 //===----------------------------------------------------------------------===//
 
 #include "Evaluator.h"
+#include "Runs.h"
 
 // The rows are compiled for wide vectors too, and the machine chooses. Not
 // under sanitizers: the choice is made before they are set up.
@@ -171,6 +173,57 @@ std::vector<int64_t> Evaluator::loopsOf(const Step &step) const {
   return loops;
 }
 
+/// The most that runs of equal elements along the summed loops have, of a
+/// factor's rows.
+static double squaresOfRuns(const Array &array,
+                            const std::vector<int64_t> &strides,
+                            const Step &step,
+                            const std::vector<int64_t> &loops) {
+  std::vector<int64_t> rows, rowStrides, summed, summedStrides;
+  for (size_t i = 0; i < loops.size(); ++i) {
+    if (step.resultStrides[i] == 0) {
+      summed.push_back(loops[i]);
+      summedStrides.push_back(strides[i]);
+    } else if (strides[i] != 0) {
+      rows.push_back(loops[i]);
+      rowStrides.push_back(strides[i]);
+    }
+  }
+  if (summed.empty())
+    return 1;
+  const int64_t count = summed.back(), stride = summedStrides.back();
+  summed.pop_back();
+  double most = 0;
+  std::vector<int64_t> row(rows.size()), term(summed.size());
+  do {
+    Runs runs;
+    do {
+      const double *at = array.v.data();
+      for (size_t i = 0; i < row.size(); ++i)
+        at += row[i] * rowStrides[i];
+      for (size_t i = 0; i < term.size(); ++i)
+        at += term[i] * summedStrides[i];
+      for (int64_t i = 0; i < count; ++i)
+        runs.add(at[i * stride]);
+    } while (nextIndex(term, summed));
+    most = std::max(most, runs.squares());
+  } while (nextIndex(row, rows));
+  return most;
+}
+
+/// How many roundings the sums of a product may make up (roundingsOf).
+double Evaluator::roundingsOfProduct(const Step &step) const {
+  const std::vector<int64_t> loops = loopsOf(step);
+  double terms = termsOf(step), squares = terms * terms;
+  for (const Factor &factor : step.factors) {
+    const Array &array = arrays[factor.step];
+    if (!array.v.empty() && squares > terms && !llvm::is_contained(loops, 0))
+      squares =
+          std::min(squares, squaresOfRuns(array, factor.strides, step, loops));
+  }
+  return roundingsOf(terms, squares);
+}
+
 void Evaluator::product(const Step &step, Array &to) {
   const Array *arrayA = &arrays[step.factors[0].step];
   const Array *arrayB = &arrays[step.factors[1].step];
@@ -189,7 +242,7 @@ void Evaluator::product(const Step &step, Array &to) {
   }
   Prepared a = prepare(*arrayA, *factorA, step, arrays);
   Prepared b = prepare(*arrayB, *factorB, step, arrays);
-  double perTerm = (4 * std::sqrt(double(termsOf(step))) + 1) * kU;
+  double perTerm = (roundingsOfProduct(step) + 1) * kU;
   std::vector<double> c(arrayA->v.size()), reach;
   for (size_t i = 0; i < c.size(); ++i)
     c[i] = perTerm * std::fabs(a.v[i]) + (a.e ? a.e[i] : 0);
@@ -233,7 +286,7 @@ void Evaluator::slowProduct(const Step &step, Array &to) {
   const Array &arrayB = arrays[step.factors[1].step];
   Prepared a = prepare(arrayA, step.factors[0], step, arrays);
   Prepared b = prepare(arrayB, step.factors[1], step, arrays);
-  double perTerm = 4 * std::sqrt(double(termsOf(step))) * kU;
+  double perTerm = roundingsOfProduct(step) * kU;
   bool rounded = a.w != a.v || b.w != b.v;
   to.v.assign(step.count, 0);
   to.e.assign(step.count, 0);

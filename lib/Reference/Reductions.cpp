@@ -6,14 +6,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "Evaluator.h"
+#include "Runs.h"
 
 namespace attentile::reference {
 
 namespace {
 /// A sum in the order of its terms, with its bound: what each term brings and
-/// 4 sqrt(k) u sum |x| for an f32 sum of k terms in any order.
+/// the roundings of an f32 sum of k terms in any order (roundingsOf).
 struct Sum {
   double v = 0, magnitude = 0, e = 0;
+  Runs runs;
   bool out = false, isNaN = false;
   /// Whether a term is infinite or NaN: a NaN beside it is not certain.
   bool isFree = false;
@@ -24,6 +26,7 @@ struct Sum {
   void add(Num x) {
     v += x.v;
     magnitude += std::fabs(x.v);
+    runs.add(x.v);
     e += x.e;
     out |= isOut(x);
     isNaN |= isCertainNaN(x);
@@ -35,7 +38,7 @@ struct Sum {
       return {NAN, 0};
     // A partial sum may overflow where the sum does not.
     bool overflows = std::isfinite(v) && !(magnitude <= kMax);
-    double sum = e + 4 * std::sqrt(terms) * kU * magnitude;
+    double sum = e + roundingsOf(terms, runs.squares()) * kU * magnitude;
     if (isTiny)
       sum += terms * kTiny;
     return reference::finish(v, overflows ? kInf : sum, out);
