@@ -410,6 +410,10 @@ FailureOr<Value> Assignment::makeRight(tile::DotOp dot, Value factor) {
   FailureOr<Value> rounded = round(dot, factor);
   if (failed(rounded))
     return failure();
+  // A part of a tile in shared memory is read where it lies, whose columns give
+  // the layout.
+  if (isa_and_nonnull<tile::SliceOp>(rounded->getDefiningOp()))
+    return *rounded;
   return inLayout(*rounded, NaturalLayouts::shared(tileType(*rounded)));
 }
 

@@ -106,9 +106,12 @@ LogicalResult ProductEmitter::prepare() {
     return failure();
   assert(tile::getShared(b.getType()) && "checked by tile-verify-layouts");
   right = {emitter.get(b), *tile::getAxisPosition(b.getType(), over) == 1};
-  if (auto slice = b.getDefiningOp<tile::SliceOp>())
-    (right.reducedIsLast ? columnFrom : reducedFrom) =
-        emitter.get(slice.getFrom());
+  if (auto slice = b.getDefiningOp<tile::SliceOp>()) {
+    unsigned along = *tile::getAxisPosition(slice.getOperand().getType(),
+                                            slice.getAxisAttr());
+    bool isReduced = tile::getAxes(b.getType())[along] == over;
+    (isReduced ? reducedFrom : columnFrom) = emitter.get(slice.getFrom());
+  }
 
   unsigned leftReduced = *tile::getAxisPosition(a.getType(), over);
   leftRowAxis = 1 - leftReduced;

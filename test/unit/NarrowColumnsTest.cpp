@@ -65,4 +65,13 @@ TEST(NarrowColumns, sameResults) {
       }
 }
 
+/// Keys that lie along a row of values: a part of each row is read.
+TEST(NarrowColumns, partsOfRows) {
+  KernelCase run = neighbourhood(64, 7, false);
+  run.example = "../test/unit/Inputs/columns-of-keys";
+  run.type = "f16";
+  run.E = 1;
+  expectSame(run);
+}
+
 } // namespace
