@@ -42,6 +42,9 @@ struct PipelineOptions {
   bool splitReduced = false;
   /// For a GPU: the form for tensors of any strides and alignment.
   bool byElement = false;
+  /// For a GPU: bytes of shared memory that tiles are chosen to take, if not
+  /// all that a block of threads has.
+  int64_t sharedBytes = 0;
   /// Sizes of tiles, each as `m=64`; those that are not named are the
   /// schedule's or the compiler's.
   std::vector<std::string> tileSizes;
@@ -90,7 +93,7 @@ void configurePassManager(mlir::PassManager &pm);
 /// module is verified once, behind them all: after each that would take as long
 /// as the passes.
 bool runPasses(mlir::ModuleOp module,
-               llvm::function_ref<void(mlir::OpPassManager &)> build);
+               llvm::function_ref<void(mlir::PassManager &)> build);
 
 } // namespace attentile
 

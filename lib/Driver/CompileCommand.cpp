@@ -8,6 +8,7 @@
 #include "CompileGpu.h"
 #include "Session.h"
 #include "Tile/Tile.h"
+#include "attentile/LowerToWarps.h"
 #include "attentile/Native.h"
 #include "attentile/WriteFile.h"
 #include "mlir/Pass/PassManager.h"
@@ -99,7 +100,11 @@ int compileCommand(const CompileCommandOptions &options) {
     return writeText(output, printModule);
   if (options.target != "cpu" && options.emit != Emit::Tile)
     return emitGpuCode(options, session, *module, kernel->name);
-  if (!session.lowerToTiles(*module))
+  // A GPU's tiles are those that its code has.
+  PipelineOptions pipeline = options.pipeline;
+  if (pipeline.forGpu)
+    pipeline = fitShared(*module, pipeline);
+  if (!session.lowerToTiles(*module, pipeline))
     return exitWrongProgram;
   if (options.emit == Emit::Tile)
     return writeText(output, printModule);

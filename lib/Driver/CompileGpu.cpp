@@ -90,7 +90,7 @@ int emitGpuCode(const CompileCommandOptions &options, Session &session,
     return wrongCall(llvm::toString(target.takeError()));
   llvm::SourceMgr sources;
   SourceMgrDiagnosticHandler handler(sources, module.getContext());
-  if (!lowerToWarps(module, options.pipeline))
+  if (!lowerForms(module, options.pipeline))
     return exitWrongProgram;
   std::string output = options.output.empty() ? "-" : options.output;
   if (options.emit == Emit::Warp) {

@@ -8,6 +8,7 @@
 #include "ExplainReport.h"
 #include "GpuCompiler.h"
 #include "Session.h"
+#include "attentile/LowerToWarps.h"
 #include "attentile/NVVM/Passes.h"
 #include "attentile/NVVM/RegisterPressure.h"
 #include "attentile/WriteFile.h"
@@ -182,13 +183,20 @@ int explainCommand(const ExplainCommandOptions &options) {
   if (int code = session.report())
     return code;
   warnUnknown(options.sizes, *kernel);
-  PipelineOptions plain = options.pipeline;
+  PipelineOptions pipeline = options.pipeline;
+  if (pipeline.forGpu) {
+    OwningOpRef<ModuleOp> module = session.emit(*kernel);
+    if (!module)
+      return exitWrongProgram;
+    pipeline = fitShared(*module, pipeline);
+  }
+  PipelineOptions plain = pipeline;
   for (const char *pass : {"tile-fuse-online-softmax", "tile-list-blocks",
                            "tile-skip-masked-blocks", "tile-guard-softmax"})
     plain.disabledPasses.push_back(pass);
   Explained explained;
-  if (int code = explain(session, *kernel, options.pipeline, values,
-                         options.pipeline.forGpu, explained.grids))
+  if (int code = explain(session, *kernel, pipeline, values, pipeline.forGpu,
+                         explained.grids))
     return code;
   if (int code = explain(session, *kernel, plain, values,
                          /*withResources=*/false, explained.unfused))

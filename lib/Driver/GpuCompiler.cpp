@@ -11,6 +11,7 @@
 #include "Remarks.h"
 #include "Tile/Tile.h"
 #include "attentile/EmitIR.h"
+#include "attentile/LowerToWarps.h"
 #include "attentile/NVVM/Passes.h"
 #include "attentile/NVVM/Signature.h"
 #include "attentile/Seal.h"
@@ -23,15 +24,10 @@ namespace attentile {
 
 namespace json = llvm::json;
 
-bool lowerToWarps(ModuleOp module, const PipelineOptions &options) {
-  auto lower = [](ModuleOp form, const PipelineOptions &options) {
-    return runPasses(form, [&](OpPassManager &pm) {
-      buildTilePipeline(pm, options);
-      buildWarpPipeline(pm, options);
-    });
-  };
+bool lowerForms(ModuleOp module, PipelineOptions options) {
   OwningOpRef<ModuleOp> copy = module.clone();
-  if (!lower(module, options))
+  PipelineOptions forAnyStrides = options.forAnyStrides();
+  if (!lowerToWarps(module, options))
     return false;
   bool asksNothing = true;
   module.walk([&](warp::KernelOp kernel) {
@@ -43,7 +39,7 @@ bool lowerToWarps(ModuleOp module, const PipelineOptions &options) {
   kernel.setSymName((kernel.getSymName() + kAnyStrides).str());
   // What is decided for the other form is no news to the user.
   RemarksOff off;
-  if (!lower(*copy, options.forAnyStrides()))
+  if (!lowerToWarps(*copy, forAnyStrides))
     return false;
   module.getBody()->getOperations().splice(module.getBody()->end(),
                                            copy->getBody()->getOperations());
@@ -83,7 +79,7 @@ llvm::Expected<CompiledKernel> compileForGpu(const CheckedKernel &kernel,
   PipelineOptions forGpu = options;
   forGpu.forGpu = true;
   forGpu.target = target->name;
-  if (!lowerToWarps(*module, forGpu))
+  if (!lowerForms(*module, forGpu))
     return failed();
   auto program = *module->getOps<tile::ProgramOp>().begin();
   FailureOr<json::Object> manifest = describeProgram(program);

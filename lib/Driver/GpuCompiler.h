@@ -17,7 +17,7 @@ namespace attentile {
 
 /// Lowers a module of the attn level to warp kernels, and beside each that asks
 /// something of its tensors one for any strides; false after an error.
-bool lowerToWarps(mlir::ModuleOp module, const PipelineOptions &options);
+bool lowerForms(mlir::ModuleOp module, PipelineOptions options);
 
 /// LLVM IR or PTX of a module's warp kernels, which are gone then. A failure
 /// was reported.

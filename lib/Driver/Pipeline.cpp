@@ -147,6 +147,7 @@ void buildTiling(OpPassManager &pm, const PipelineOptions &options) {
   AttnToTileOptions tiling;
   tiling.tileSizes.assign(options.tileSizes.begin(), options.tileSizes.end());
   tiling.target = options.target;
+  tiling.sharedBytes = options.sharedBytes;
   tiling.multiplyAdds = !options.forGpu;
   tiling.splitReduced = options.splitReduced;
   tiling.smallTiles = options.byElement;
@@ -306,8 +307,7 @@ void configurePassManager(PassManager &pm) {
   applyDefaultTimingPassManagerCLOptions(pm);
 }
 
-bool runPasses(ModuleOp module,
-               llvm::function_ref<void(OpPassManager &)> build) {
+bool runPasses(ModuleOp module, llvm::function_ref<void(PassManager &)> build) {
   PassManager pm(module.getContext(), ModuleOp::getOperationName(),
                  PassManager::Nesting::Implicit);
   configurePassManager(pm);

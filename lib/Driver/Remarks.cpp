@@ -64,8 +64,8 @@ std::string placeOf(Location location) {
                        found.getLine(), found.getColumn());
 }
 
-RemarksOff::RemarksOff() { areOff = true; }
-RemarksOff::~RemarksOff() { areOff = false; }
+RemarksOff::RemarksOff() : before(areOff) { areOff = true; }
+RemarksOff::~RemarksOff() { areOff = before; }
 
 void printRemarks(MLIRContext &context, llvm::raw_ostream &os) {
   remark::RemarkCategories categories;

@@ -28,6 +28,9 @@ class RemarksOff {
 public:
   RemarksOff();
   ~RemarksOff();
+
+private:
+  bool before;
 };
 
 } // namespace attentile

@@ -148,6 +148,12 @@ struct AttnToTile : impl::AttnToTileBase<AttnToTile> {
       return WalkResult::skip();
     });
     const GpuTarget *gpu = findGpuTarget(target);
+    GpuTarget withLess;
+    if (gpu && sharedBytes != 0) {
+      withLess = *gpu;
+      withLess.sharedPerBlock = std::min(gpu->sharedPerBlock, +sharedBytes);
+      gpu = &withLess;
+    }
     if (!gpu && target != cpuTarget.name) {
       getOperation()->emitError("expected a target of cpu, sm_80, sm_86, sm_89 "
                                 "or sm_90, got '")

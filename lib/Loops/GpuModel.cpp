@@ -343,7 +343,7 @@ GpuUse GpuModel::use(const llvm::DenseMap<Value, int64_t> &sizes,
       (productBytes == 4 && scores.size() > 1 ? kRegistersOfSecondSplit : 0);
 
   llvm::SmallDenseSet<std::pair<int64_t, int64_t>> inTurn; // shapes
-  int64_t turns = 0, largestTurn = 0;
+  int64_t largestTurn = 0;
   for (const Shared &factor : factors) {
     SmallVector<int64_t> shape;
     for (Value axis : order)
@@ -351,18 +351,16 @@ GpuUse GpuModel::use(const llvm::DenseMap<Value, int64_t> &sizes,
         shape.push_back(sizes.lookup(axis));
     int64_t pitch = factor.layout(shape.back()).pitch;
     int64_t bytes = shape.front() * pitch * factor.bytes;
-    if (factor.takesTurns) {
-      turns += bytes;
+    if (factor.takesTurns)
       largestTurn = std::max(largestTurn, bytes);
-    }
-    if (!factor.isLooped)
+    else if (!factor.isLooped)
       result.shared += bytes;
     else if (stages != 0)
       result.shared += bytes * stages;
     else if (inTurn.insert({shape.front(), shape.back()}).second)
       result.shared += bytes;
   }
-  result.sharedInTurn = result.shared - turns + largestTurn;
+  result.shared += largestTurn;
   return result;
 }
 

@@ -101,9 +101,6 @@ private:
   llvm::DenseMap<Value, int64_t> fixed; // whole axes
   int64_t columns = 1;                  // of the widest
   GpuTiles preferred;
-  /// Whether right factors that no loop needs are counted one at a time: they
-  /// mostly share their room, but where copies lie is not known yet.
-  bool inTurn = false;
 };
 
 /// Whole axes have their extent, padded.
@@ -190,8 +187,6 @@ Candidate Chooser::make(const RequestedSizes &requests, GpuTiles tiles) {
       warps /= 2;
   }
   result.use = model.use(result.sizes, warps, tiles.keepLeft, tiles.stages);
-  if (inTurn)
-    result.use.shared = result.use.sharedInTurn;
   if (splitReduced && model.hasProducts()) {
     // What each warp leaves for others: two turns of half a row block at all
     // columns, of a whole one if that is little.
@@ -341,11 +336,6 @@ FailureOr<TileChoice> Chooser::run() {
     }
   std::optional<Candidate> chosen = findAny(isForced);
   if (!chosen) {
-    inTurn = true;
-    chosen = findAny(isForced);
-  }
-  if (!chosen) {
-    inTurn = false;
     failToFit(make(requested, preferred));
     return failure();
   }

@@ -21,8 +21,6 @@ struct GpuUse {
   int64_t rowWarps = 1, columnWarps = 1;
   int64_t registers = 0; ///< of a thread, 32-bit
   int64_t shared = 0;    ///< bytes
-  /// Likewise where the right factors of a grid without loops take turns.
-  int64_t sharedInTurn = 0;
 
   int64_t warps() const { return rowWarps * columnWarps; }
 };
@@ -38,8 +36,9 @@ struct GpuUse {
 /// little for loads of single elements and a tanh. Measured
 /// kernels are within 15 % (d 64, 4 x 32 rows, 64 keys: 240 for 242; d 128, 4 x
 /// 16, 128 keys: 232 for 242; d 128, 4 x 16, 64 keys: 184 for 168). Shared
-/// memory is that of every loaded factor, rows swizzled or padded; buffers that
-/// are not needed at the same time may later share some of it.
+/// memory is that of every loaded factor, rows swizzled or padded, but for
+/// right factors that no loop needs: they are counted as taking turns. What
+/// fits is known when buffers have their places (LowerToWarps.h).
 class GpuModel {
 public:
   GpuModel(attn::GridOp grid, attn::AxesAnalysis &axes);

@@ -65,7 +65,8 @@ def AttnToTile : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
     Option<"target", "target", "std::string", /*default=*/"\"cpu\"", "cpu, sm_80, sm_86, sm_89 or sm_90">,
     Option<"multiplyAdds", "multiply-adds", "bool", /*default=*/"false", "CPU: every sum of products is a tile.dot, whatever its axes">,
     Option<"splitReduced", "split-reduced", "bool", /*default=*/"false", "GPU: tiles for warps that share out the loop's axis, tile-partition-warps{split=reduced}">,
-    Option<"smallTiles", "small-tiles", "bool", /*default=*/"false", "GPU: tiles for little code, whatever sizes are asked for">
+    Option<"smallTiles", "small-tiles", "bool", /*default=*/"false", "GPU: tiles for little code, whatever sizes are asked for">,
+    Option<"sharedBytes", "shared-bytes", "int64_t", /*default=*/"0", "GPU: shared memory that tiles may take; 0 for all that a block of threads has">
   ];
   let dependentDialects = ["::attentile::tile::TileDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect"];
 }

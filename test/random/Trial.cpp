@@ -327,13 +327,6 @@ Outcome runTrial(const Program &program, RunRecorder *recorder) {
     untiled.switches.tileSizes.clear();
     return runTrial(untiled, recorder);
   }
-  // Tile sizes are chosen for loops that share what they read alike.
-  if (llvm::StringRef(passError).contains(" bytes of shared memory, got ") &&
-      !program.switches.isEnabled("cse")) {
-    Program merged = program;
-    llvm::erase(merged.switches.disabledPasses, "cse");
-    return runTrial(merged, recorder);
-  }
   // A loop that is written out has its tiles' size, which may be too large for
   // a GPU.
   if (llvm::StringRef(passError).starts_with("expected tiles that fit") &&

@@ -8,6 +8,7 @@
 #include "../unit/WarpInterpreter.h"
 #include "Trial.h"
 #include "attentile/EmitIR.h"
+#include "attentile/LowerToWarps.h"
 #include "attentile/NVVM/Passes.h"
 #include "attentile/Reference.h"
 #include "mlir/Pass/PassManager.h"
@@ -86,19 +87,15 @@ public:
         std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
     OwningOpRef<ModuleOp> formula = emit(*context, kernel);
     OwningOpRef<ModuleOp> module = formula->clone();
-    PassManager pm(context.get(), ModuleOp::getOperationName(),
-                   PassManager::Nesting::Implicit);
-    configure(pm);
     context->getDiagEngine().registerHandler([&](mlir::Diagnostic &diagnostic) {
       if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
         problem = diagnostic.str();
       return failure(); // for the next handler too
     });
-    buildTilePipeline(pm, options);
-    buildWarpPipeline(pm, options);
+    PipelineOptions fitting = options;
     // What code is made of: registers, loads that lanes share.
-    buildRegisterPipeline(pm);
-    if (failed(pm.run(*module)))
+    if (!lowerToWarps(*module, fitting, configure) ||
+        !runPasses(*module, [](PassManager &pm) { buildRegisterPipeline(pm); }))
       return llvm::createStringError("the passes failed");
     return std::make_unique<InterpretedKernel>(
         std::move(context), std::move(formula), std::move(module), problem);
