@@ -426,11 +426,37 @@ void Builder::addWrite(WriteOp write) {
     push(std::move(step), axes.ofAny(write->getOperands()));
 }
 
-Program Builder::finish() {
-  for (unsigned axis : outer.set_bits()) {
+/// Adds the outer axes, each within those that cost more where they move: what
+/// depends on the last one is computed at every point.
+void Builder::orderOuterAxes() {
+  Axes left = outer, inside(outer.size());
+  SmallVector<unsigned> order;
+  // Of equal costs the last axis, whose elements lie together, goes inside.
+  while (left.any()) {
+    unsigned cheapest = 0;
+    double least = std::numeric_limits<double>::infinity();
+    for (unsigned axis : left.set_bits()) {
+      double cost = 0;
+      for (const Step &step : program.steps)
+        if (step.axes.test(axis) && !step.axes.anyCommon(inside))
+          cost += double(step.count) * double(step.terms);
+      if (cost <= least) {
+        least = cost;
+        cheapest = axis;
+      }
+    }
+    order.push_back(cheapest);
+    left.reset(cheapest);
+    inside.set(cheapest);
+  }
+  for (unsigned axis : llvm::reverse(order)) {
     program.outerAxes.push_back(axis);
     program.outerExtents.push_back(extentOf(axis));
   }
+}
+
+Program Builder::finish() {
+  orderOuterAxes();
   for (unsigned i = 0; i < program.steps.size(); ++i) {
     program.steps[i].lastUse = i;
     for (unsigned operand : program.steps[i].operands)

@@ -49,6 +49,7 @@ private:
       : inputs(parent.inputs), axes(parent.axes), outer(parent.outer),
         parent(&parent), loop(loop) {}
 
+  void orderOuterAxes();
   void addLoop(attn::ForOp loop);
   void addOutside(mlir::Value value, LoopBody &body);
   unsigned tileAxis() const { return axes.numberOf(loop.getAxis()); }

@@ -64,31 +64,71 @@ void Evaluator::computeLeaf(const Step &step, Array &to) {
   }
 }
 
+/// Where each element of a read's array lies beyond the element at the present
+/// point, if it is read at indices alone; kOutside if outside the tensor.
+const std::vector<int64_t> &
+Evaluator::placesOf(const Step &step, llvm::ArrayRef<int64_t> strides) {
+  std::vector<int64_t> &places = readPlaces[&step];
+  if (!places.empty())
+    return places;
+  const HostTensor &tensor = inputs.ins[step.tensor];
+  places.assign(step.count, 0);
+  for (unsigned k = 0; k < step.operands.size(); ++k) {
+    if (step.from[k].form == Offsets::scalar)
+      continue;
+    const Array &index = operand(step, k);
+    for (int64_t i = 0; i < step.count; ++i) {
+      int64_t at = index.i[step.from[k][i]];
+      if (at >= tensor.sizes[k])
+        places[i] = kOutside;
+      else if (places[i] != kOutside)
+        places[i] += at * strides[k];
+    }
+  }
+  return places;
+}
+
 void Evaluator::read(const Step &step, Array &to) {
   const HostTensor &tensor = inputs.ins[step.tensor];
   bool floats = step.kind == Kind::Float, exact = true;
+  const double *decoded = floats ? inputs.floats[step.tensor].data() : nullptr;
+  // Floats are decoded, row after row.
+  std::vector<int64_t> strides =
+      floats ? contiguousStrides(tensor.sizes) : tensor.strides;
   (floats ? to.v.resize(step.count) : to.i.resize(step.count));
-  to.e.assign(step.count, 0);
-  unsigned rank = step.operands.size();
+  auto put = [&](int64_t i, bool inside, int64_t position) {
+    if (floats)
+      to.v[i] = inside ? decoded[position] : 0;
+    else
+      to.i[i] = inside ? tensor.readInt(position) : 0;
+  };
   // What does not change along the array is added up once.
-  int64_t base = tensor.offset;
-  bool inside = true;
+  int64_t base = floats ? 0 : tensor.offset;
+  bool inside = true, byIndices = true;
   struct Varying {
     const Array *index;
     const Offsets *from;
     int64_t size, stride;
   };
   llvm::SmallVector<Varying, 4> varying;
-  for (unsigned k = 0; k < rank; ++k) {
+  for (unsigned k = 0; k < step.operands.size(); ++k) {
     const Array &index = operand(step, k);
     if (step.from[k].form != Offsets::scalar || !index.e.empty()) {
-      varying.push_back(
-          {&index, &step.from[k], tensor.sizes[k], tensor.strides[k]});
+      varying.push_back({&index, &step.from[k], tensor.sizes[k], strides[k]});
+      byIndices &= program.steps[step.operands[k]].op == Op::Index;
       continue;
     }
     inside &= index.i[0] >= 0 && index.i[0] < tensor.sizes[k];
-    base += inside ? index.i[0] * tensor.strides[k] : 0;
+    base += inside ? index.i[0] * strides[k] : 0;
   }
+  if (byIndices) {
+    to.e.clear();
+    const std::vector<int64_t> &places = placesOf(step, strides);
+    for (int64_t i = 0; i < step.count; ++i)
+      put(i, inside && places[i] != kOutside, base + places[i]);
+    return;
+  }
+  to.e.assign(step.count, 0);
   for (int64_t i = 0; i < step.count; ++i) {
     int64_t position = base;
     bool in = inside;
@@ -100,10 +140,7 @@ void Evaluator::read(const Step &step, Array &to) {
       if (!v.index->e.empty() && v.index->e[at] > 0)
         to.e[i] = kInf, exact = false; // another element may be meant
     }
-    if (floats)
-      to.v[i] = in ? tensor.readDouble(position) : 0;
-    else
-      to.i[i] = in ? tensor.readInt(position) : 0;
+    put(i, in, position);
   }
   if (exact)
     to.e.clear();
@@ -115,6 +152,7 @@ void Evaluator::read(const Step &step, Array &to) {
 
 void Evaluator::compute(const Step &step, Array &to) {
   to.valid = true;
+  to.stamp = ++lastStamp;
   to.finite = to.tiny = -1;
   switch (step.op) {
   case Op::Constant:
@@ -136,6 +174,7 @@ void Evaluator::compute(const Step &step, Array &to) {
   case Op::LoopResult:
     to = resultOf(step);
     to.valid = true;
+    to.stamp = lastStamp;
     return;
   default:
     return step.kind == Kind::Float ? computeFloat(step, to)

@@ -31,6 +31,7 @@ struct Array {
   std::vector<double> v, e, w;
   std::vector<int64_t> i;
   bool valid = false;
+  uint64_t stamp = 0; // of each time it is computed another
   // Looked up once for each time it is computed; -1: not yet.
   mutable int8_t finite = -1, tiny = -1;
 
@@ -51,6 +52,8 @@ struct Sink {
   std::vector<std::vector<int64_t>> positions;
   std::vector<std::vector<double>> sampledValues, sampledBounds, sampledRounded;
 };
+
+struct Prepared;
 
 /// The state of one thread.
 class Evaluator {
@@ -78,6 +81,8 @@ private:
   void computeFloat(const Step &step, Array &to);
   void computeWhole(const Step &step, Array &to);
   void computeLeaf(const Step &step, Array &to);
+  const std::vector<int64_t> &placesOf(const Step &step,
+                                       llvm::ArrayRef<int64_t> strides);
   void read(const Step &step, Array &to);
   void select(const Step &step, Array &to);
   void reduce(const Step &step, Array &to);
@@ -88,6 +93,8 @@ private:
   void startTile(const LoopBody &body, Evaluator &outside, int64_t first);
   std::vector<int64_t> loopsOf(const Step &step) const;
   double roundingsOfProduct(const Step &step) const;
+  std::shared_ptr<const Prepared> prepareFactor(const Step &step,
+                                                unsigned number);
   void slowProduct(const Step &step, Array &to);
   void write(const Step &step, std::vector<Sink> &sinks, bool sampled,
              size_t number);
@@ -100,9 +107,19 @@ private:
     return arrays[step.operands[i]];
   }
 
+  static constexpr int64_t kOutside = std::numeric_limits<int64_t>::min();
+
   const Inputs &inputs;
   const Program &program;
   std::vector<Array> arrays;
+  llvm::DenseMap<const Step *, std::vector<int64_t>> readPlaces;
+  /// Factors made ready, with the stamps of what they were made of.
+  struct Kept {
+    std::vector<uint64_t> stamps;
+    std::shared_ptr<const Prepared> factor;
+  };
+  llvm::DenseMap<const Factor *, Kept> keptFactors;
+  uint64_t lastStamp = 0;
   std::vector<int64_t> point; // of every axis; -1: an array axis
   /// Of each Loop, what evaluates its body and what it carried in the end.
   struct LoopState;

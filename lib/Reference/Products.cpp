@@ -33,15 +33,18 @@
 
 namespace attentile::reference {
 
-namespace {
 /// A factor made ready: null pointers are absent.
 struct Prepared {
   const double *v;
   const double *e = nullptr; // e(x) with roundings and flushes
   const double *w = nullptr; // rounded to the product's type
   std::vector<double> eStorage, wStorage;
+
+  Prepared() = default;
+  Prepared(const Prepared &) = delete; // of its own storage
 };
 
+namespace {
 /// Where the three sums of a row go, or single numbers (step 0).
 struct Sums {
   double *v, *e, *w;
@@ -55,15 +58,17 @@ struct Row {
 } // namespace
 
 /// The factor's rounding and flush; the exact evaluation goes on unrounded.
-static Prepared prepare(const Array &array, const Factor &factor,
-                        const Step &step, const std::vector<Array> &arrays) {
-  Prepared prepared;
+static std::shared_ptr<const Prepared>
+prepare(const Array &array, const Factor &factor, const Step &step,
+        const std::vector<Array> &arrays) {
+  auto made = std::make_shared<Prepared>();
+  Prepared &prepared = *made;
   prepared.v = array.v.data();
   size_t count = array.v.size();
   bool rounds = !factor.roundedTerms.empty();
   if (array.e.empty() && !rounds && !array.holdsTiny()) {
     prepared.w = array.w.empty() ? array.v.data() : array.w.data();
-    return prepared;
+    return made;
   }
   prepared.eStorage.resize(count);
   for (size_t i = 0; i < count; ++i) {
@@ -89,7 +94,24 @@ static Prepared prepare(const Array &array, const Factor &factor,
   } else {
     prepared.w = array.w.empty() ? array.v.data() : array.w.data();
   }
-  return prepared;
+  return made;
+}
+
+/// The same, made again only where the arrays are others: keys stay for all
+/// queries. A loop over tiles computes all of its arrays again.
+std::shared_ptr<const Prepared> Evaluator::prepareFactor(const Step &step,
+                                                         unsigned number) {
+  const Factor &factor = step.factors[number];
+  const Array &array = arrays[factor.step];
+  if (tileCount > 0)
+    return prepare(array, factor, step, arrays);
+  std::vector<uint64_t> stamps{array.stamp};
+  for (const auto &[term, from] : factor.roundedTerms)
+    stamps.push_back(arrays[term].stamp);
+  Kept &kept = keptFactors[&factor];
+  if (kept.stamps != stamps)
+    kept = {stamps, prepare(array, factor, step, arrays)};
+  return kept.factor;
 }
 
 /// Sums along the row: `to` has stride 0, the factors 0 or 1.
@@ -215,11 +237,18 @@ static double squaresOfRuns(const Array &array,
 double Evaluator::roundingsOfProduct(const Step &step) const {
   const std::vector<int64_t> loops = loopsOf(step);
   double terms = termsOf(step), squares = terms * terms;
-  for (const Factor &factor : step.factors) {
-    const Array &array = arrays[factor.step];
+  if (terms <= 4 * std::sqrt(terms))
+    return roundingsOf(terms, squares); // whatever the runs
+  // The smaller one first: where it has no runs, the other is not looked at.
+  const Factor *factors[] = {&step.factors[0], &step.factors[1]};
+  auto sizeOf = [&](const Factor *f) { return arrays[f->step].v.size(); };
+  if (sizeOf(factors[1]) < sizeOf(factors[0]))
+    std::swap(factors[0], factors[1]);
+  for (const Factor *factor : factors) {
+    const Array &array = arrays[factor->step];
     if (!array.v.empty() && squares > terms && !llvm::is_contained(loops, 0))
       squares =
-          std::min(squares, squaresOfRuns(array, factor.strides, step, loops));
+          std::min(squares, squaresOfRuns(array, factor->strides, step, loops));
   }
   return roundingsOf(terms, squares);
 }
@@ -240,8 +269,9 @@ void Evaluator::product(const Step &step, Array &to) {
     std::swap(arrayA, arrayB);
     std::swap(factorA, factorB);
   }
-  Prepared a = prepare(*arrayA, *factorA, step, arrays);
-  Prepared b = prepare(*arrayB, *factorB, step, arrays);
+  auto preparedA = prepareFactor(step, factorA - step.factors.data());
+  auto preparedB = prepareFactor(step, factorB - step.factors.data());
+  const Prepared &a = *preparedA, &b = *preparedB;
   double perTerm = (roundingsOfProduct(step) + 1) * kU;
   std::vector<double> c(arrayA->v.size()), reach;
   for (size_t i = 0; i < c.size(); ++i)
@@ -282,10 +312,8 @@ void Evaluator::product(const Step &step, Array &to) {
 
 /// The same, a term at a time: where factors are infinite, NaN or out.
 void Evaluator::slowProduct(const Step &step, Array &to) {
-  const Array &arrayA = arrays[step.factors[0].step];
-  const Array &arrayB = arrays[step.factors[1].step];
-  Prepared a = prepare(arrayA, step.factors[0], step, arrays);
-  Prepared b = prepare(arrayB, step.factors[1], step, arrays);
+  auto preparedA = prepareFactor(step, 0), preparedB = prepareFactor(step, 1);
+  const Prepared &a = *preparedA, &b = *preparedB;
   double perTerm = roundingsOfProduct(step) * kU;
   bool rounded = a.w != a.v || b.w != b.v;
   to.v.assign(step.count, 0);

@@ -15,7 +15,8 @@
 //                 its value depends on, the last one fastest
 //
 // A step is computed again only when an outer axis that it depends on moves,
-// so K[b, h, n, d] is read once for all m. Outer axes are those that no
+// so K[b, h, n, d] is read once for all m: the axis that least depends on moves
+// at every point. Outer axes are those that no
 // reduction binds and that all large reductions have: scores have b h m n, the
 // output b h m e, so b h m. For `A[b, h, n] = sum[m](softmax[n](s))` they are
 // b h, and the scores of a head are an array over m and n. The axes that the
@@ -246,6 +247,8 @@ struct Inputs {
   llvm::ArrayRef<int64_t> sizes;
   /// Of each input, whether it holds an infinity or NaN.
   std::vector<bool> tainted;
+  /// The elements of each tensor of floats, row after row; of others nothing.
+  std::vector<std::vector<double>> floats;
   /// ReferenceOptions::reductionsAgree.
   bool reductionsAgree = false;
 };

@@ -148,7 +148,7 @@ evaluateScalar(const Inputs &inputs, Value value) {
 
 static Inputs untainted(KernelOp kernel, ArrayRef<HostTensor> ins,
                         ArrayRef<int64_t> sizes) {
-  return {kernel, ins, sizes, std::vector<bool>(ins.size()), false};
+  return {kernel, ins, sizes, std::vector<bool>(ins.size()), {}, false};
 }
 
 llvm::Error applyDefaults(KernelOp kernel, std::vector<HostTensor> &ins,
@@ -213,16 +213,17 @@ std::optional<std::string> findBrokenAssumption(KernelOp kernel,
 // Outputs
 //===----------------------------------------------------------------------===//
 
-/// Whether a float tensor holds an infinity or NaN.
-static bool holdsNonFinite(const HostTensor &tensor) {
+/// The elements of a tensor of floats, row after row.
+static std::vector<double> decode(const HostTensor &tensor) {
+  std::vector<double> elements;
   if (!isFloat(tensor.type) || tensor.size() == 0)
-    return false;
+    return elements;
+  elements.reserve(tensor.size());
   std::vector<int64_t> index(tensor.rank());
-  do {
-    if (!std::isfinite(tensor.readDouble(tensor.positionOf(index.data()))))
-      return true;
-  } while (nextIndex(index, tensor.sizes));
-  return false;
+  do
+    elements.push_back(tensor.readDouble(tensor.positionOf(index.data())));
+  while (nextIndex(index, tensor.sizes));
+  return elements;
 }
 
 static unsigned defaultThreads() {
@@ -322,8 +323,11 @@ evaluateOnce(KernelOp kernel, ArrayRef<HostTensor> ins, ArrayRef<int64_t> sizes,
              llvm::function_ref<void(Program &)> change) {
   Inputs inputs = untainted(kernel, ins, sizes);
   inputs.reductionsAgree = options.reductionsAgree;
-  for (size_t i = 0; i < ins.size(); ++i)
-    inputs.tainted[i] = holdsNonFinite(ins[i]);
+  for (size_t i = 0; i < ins.size(); ++i) {
+    inputs.floats.push_back(decode(ins[i]));
+    inputs.tainted[i] = llvm::any_of(
+        inputs.floats[i], [](double x) { return !std::isfinite(x); });
+  }
   llvm::Expected<std::vector<Program>> programs = buildPrograms(inputs);
   if (!programs)
     return programs.takeError();
