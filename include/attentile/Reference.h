@@ -55,8 +55,8 @@ std::optional<std::string> findBrokenAssumption(attn::KernelOp kernel,
 struct ReferenceOptions {
   /// Threads to use; 0 takes the processors this process may run on.
   unsigned threads = 0;
-  /// Above so many multiply-adds, random rows are evaluated.
-  int64_t sampleAbove = int64_t(1) << 28;
+  /// Above so many multiply-adds and elements, random rows are evaluated.
+  int64_t sampleAbove = int64_t(1) << 27;
   /// Draws those rows.
   uint64_t seed = 0;
   /// Whether a reduction gives the same bits wherever its formula stands, as on

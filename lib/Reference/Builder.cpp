@@ -458,6 +458,7 @@ void Builder::orderOuterAxes() {
 Program Builder::finish() {
   orderOuterAxes();
   for (unsigned i = 0; i < program.steps.size(); ++i) {
+    program.work += program.steps[i].count;
     program.steps[i].lastUse = i;
     for (unsigned operand : program.steps[i].operands)
       program.steps[operand].lastUse = i;

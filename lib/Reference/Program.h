@@ -205,7 +205,8 @@ struct Program {
   std::vector<Step> steps;
   std::vector<unsigned> outerAxes;
   std::vector<int64_t> outerExtents;
-  /// Multiply-adds of sums at one point of the outer axes.
+  /// Multiply-adds of sums and elements of arrays at one point of the outer
+  /// axes.
   int64_t work = 0;
 
   /// The number of points of the outer axes.
