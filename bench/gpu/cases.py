@@ -64,7 +64,7 @@ class Case:
         self.mask = lambda b, h, m, n: (n < length[b]) | (n <= m)
 
     def set_up_packed_documents(self, b, h, s):
-        ends = torch.randint(0, s, (b, 11), generator=self.generator, device="cuda").sort(-1).values  # 12 documents
+        ends = torch.randint(0, s, (b, cells.DOCUMENTS - 1), generator=self.generator, device="cuda").sort(-1).values
         doc = torch.searchsorted(ends, torch.arange(s, device="cuda").expand(b, s).contiguous(), right=True).int()
         self.inputs.append(doc)
         self.mask = lambda b, h, m, n: (doc[b, m] == doc[b, n]) & (n <= m)

@@ -7,6 +7,7 @@ TOKENS, WIDTH = 16384, 2048  # tokens a batch, heads x head size
 HEAD_SIZES = (64, 128, 256)
 LENGTHS = (512, 1024, 2048, 4096, 8192, 16384)
 WINDOW = 1024
+DOCUMENTS = 12  # that are packed into a sequence
 
 
 @dataclasses.dataclass(frozen=True)

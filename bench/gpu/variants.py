@@ -2,14 +2,15 @@
 """Masks and scores on a GPU, each beside the plain kernel and beside FlexAttention with the same mask.
 
     bench/gpu/variants.py compile KERNELS [--target=sm_90]
-    bench/gpu/variants.py run KERNELS [--only=NAME] [--tokens=16384] [--json=F]
+    bench/gpu/variants.py run KERNELS [--only=NAME] [--tokens=16384] [--documents=12] [--json=F]
 
 bf16, head size 128, 16 heads, 4096 and 16384 keys, 16,384 tokens in all sequences or as asked. `run` first compares every
 kernel with its formula in float64 and stops at one that is wrong. Printed of each: milliseconds, blocks that hold a visible
 pair (at the kernel's own tile sizes), speed per such block beside the plain kernel's (01-attention; each block by its size),
 which takes turns with it, the same beside the plain kernel's by itself ("apart"), and FlexAttention's time over ours. Where
 masks have lists of blocks these are found once, before, as FlexAttention's are; "listing" is the speed per block of calls
-that find them themselves. A neighbourhood is measured with the image's width and the radius as arguments, and as numbers
+that find them themselves. Documents have random ends, so many a sequence; the fewer, the more blocks a program has.
+A neighbourhood is measured with the image's width and the radius as arguments, and as numbers
 that it is compiled with (--bind; "known"), as FlexAttention's are.
 """
 import json
@@ -93,7 +94,8 @@ def run(arguments):
         return 1
     rows = print_table(variant_cases.time_all(arguments.kernels, chosen, LENGTHS, arguments.tokens, arguments.rounds))
     if arguments.json:
-        arguments.json.write_text(json.dumps({"machine": machine, "rows": rows}, indent=1) + "\n")
+        arguments.json.write_text(json.dumps({"machine": machine, "documents": arguments.documents, "rows": rows},
+                                             indent=1) + "\n")
     return 0
 
 
@@ -102,11 +104,16 @@ def main():
     command.add_argument("--only", default="", help="part of a kernel's name; the plain kernel is always measured")
     command.add_argument("--tokens", type=int, default=cells.TOKENS,
                          help="of all sequences; a multiple of %d (default: %%(default)s)" % max(LENGTHS))
+    command.add_argument("--documents", type=int, default=cells.DOCUMENTS,
+                         help="packed into a sequence (default: %(default)s)")
     arguments = parser.parse_args()
+    if arguments.command == "run" and arguments.documents < 1:
+        parser.error(f"expected --documents to be 1 or more, got {arguments.documents}")
     if arguments.command == "run" and (arguments.tokens <= 0 or arguments.tokens % max(LENGTHS)):
         parser.error(f"expected --tokens to be a multiple of {max(LENGTHS)}, got {arguments.tokens}")
     if arguments.command == "compile":
         return 1 if compile_all(arguments) else 0
+    cells.DOCUMENTS = arguments.documents
     return run(arguments)
 
 
