@@ -30,13 +30,15 @@ bool isMadeOf(Value value, llvm::function_ref<bool(Operation *)> isOfKind) {
   return llvm::any_of(sliceOf(value), isOfKind);
 }
 
+bool isHere(Operation *op) { return !isa<attn::MaterializeOp>(op); }
+
 bool isReduced(Value value) {
   SetVector<Operation *> users;
   users.insert_range(value.getUsers());
   for (size_t i = 0; i < users.size(); ++i) {
     if (isa<attn::ReduceOp>(users[i]))
       return true;
-    if (!isa<attn::MaterializeOp>(users[i]))
+    if (isHere(users[i]))
       for (Value result : users[i]->getResults())
         users.insert_range(result.getUsers());
   }

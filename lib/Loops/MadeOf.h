@@ -24,6 +24,9 @@ sliceOf(mlir::Value value, std::function<bool(mlir::Operation *)> filter = {});
 bool isMadeOf(mlir::Value value,
               llvm::function_ref<bool(mlir::Operation *)> isOfKind);
 
+/// For sliceOf: whether what an operation makes stays out of memory.
+bool isHere(mlir::Operation *op);
+
 /// Whether a reduction is made of the value, not through memory.
 bool isReduced(mlir::Value value);
 

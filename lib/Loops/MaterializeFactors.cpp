@@ -95,7 +95,6 @@ private:
   /// Whether it is made of a sum of products with a softmax in it, which has
   /// axes that are summed, and none of that goes through memory.
   bool isAttentionOutput(Value factor, const attn::Axes &summed) {
-    auto isHere = [](Operation *op) { return !isa<attn::MaterializeOp>(op); };
     auto isReference = [](Operation *op) {
       auto reduction = dyn_cast<attn::ReduceOp>(op);
       return reduction && reduction.getKind() == attn::ReduceKind::Ref;

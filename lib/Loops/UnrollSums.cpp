@@ -68,10 +68,8 @@ constexpr int64_t kPacket = 8;
 /// Whether a value is made of reductions, but for those that go through memory:
 /// what is summed of these would go through memory for each term.
 bool isMadeOfReductionsHere(Value value) {
-  return llvm::any_of(
-      sliceOf(value,
-              [](Operation *op) { return !isa<attn::MaterializeOp>(op); }),
-      llvm::IsaPred<attn::ReduceOp, attn::ForOp>);
+  return llvm::any_of(sliceOf(value, isHere),
+                      llvm::IsaPred<attn::ReduceOp, attn::ForOp>);
 }
 
 /// A sum over short axes: that which stays, if one does, and the others.
