@@ -147,10 +147,20 @@ private:
       wait(number, statistic.lhs, "there would be more than 8 terms");
       return;
     }
+    bool roundsToF16 =
+        statistic.product && statistic.product.getValue().isF16();
     // The row part needs all its statistics when this loop is over.
     for (const auto *terms : {&*lhs, &*rhs})
       for (const Term &term : *terms) {
         llvm::BitVector statistics = rowStatistics(term);
+        // A softmax's exponentials are at most 1, and one of them is that.
+        if (roundsToF16 && term.factor && term.exponentials.empty() &&
+            statistics.anyCommon(hot)) {
+          wait(number, statistic.lhs,
+               "a factor may leave f16's range before a statistic of this "
+               "loop brings it back");
+          return;
+        }
         for (unsigned other : statistics.set_bits())
           if (hot.test(other) && loopOf[other] != loop) {
             wait(number, nest.statistics[other].leaf,
