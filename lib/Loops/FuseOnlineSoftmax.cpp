@@ -153,9 +153,7 @@ private:
     for (const auto *terms : {&*lhs, &*rhs})
       for (const Term &term : *terms) {
         llvm::BitVector statistics = rowStatistics(term);
-        // A softmax's exponentials are at most 1, and one of them is that.
-        if (roundsToF16 && term.factor && term.exponentials.empty() &&
-            statistics.anyCommon(hot)) {
+        if (roundsToF16 && isBroughtBack(term, hot)) {
           wait(number, statistic.lhs,
                "a factor may leave f16's range before a statistic of this "
                "loop brings it back");
@@ -172,6 +170,26 @@ private:
     for (Term &left : *lhs)
       for (Term &right : *rhs)
         addSummand(number, loops[loop], left, right);
+  }
+
+  /// Whether a statistic of this loop multiplies or divides what may be of any
+  /// size. A softmax's exponentials, divided by their own sum, are at most 1
+  /// and one of them is that; divided by a part of their sum they are not.
+  bool isBroughtBack(const Term &term, const llvm::BitVector &hot) const {
+    if (!term.factor && term.exponentials.empty())
+      return false;
+    auto isOfSoftmax = [&](unsigned number) {
+      const Statistic &statistic = nest.statistics[number];
+      return statistic.isMaximum() || statistic.lhs->is<math::ExpOp>() ||
+             statistic.lhs->is<math::Exp2Op>();
+    };
+    for (const auto *rows : {&term.numerators, &term.denominators})
+      for (const Expr *row : *rows)
+        for (unsigned number : row->statistics.set_bits())
+          if (hot.test(number) &&
+              (term.exponentials.empty() || !isOfSoftmax(number)))
+            return true;
+    return false;
   }
 
   static llvm::BitVector rowStatistics(const Term &term) {
