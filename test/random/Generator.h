@@ -70,6 +70,7 @@ private:
               ExprRef value);
   ExprRef score();
   ExprRef weights(ExprRef s, ExprRef visible);
+  ExprRef shares(ExprRef p);
   ExprRef softmax(const std::string &name, ExprRef s, Axes over);
   ExprRef valueRead();
   ExprRef weightedSum();

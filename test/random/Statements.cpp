@@ -218,19 +218,61 @@ ExprRef Generator::softmax(const std::string &name, ExprRef s, Axes over) {
                   name == "softmax" ? 0 : over);
 }
 
+/// Weights over their own sum: before that f16 may hold none of them.
+ExprRef Generator::shares(ExprRef p) {
+  Axes rows = outer | axisM;
+  switch (weighted({2, 1, 2, 1, 0.5})) {
+  case 0: // tiny, or huge
+    p = f("($ * ($ * abs($)))",
+          {p, leaf(Type::Float, pick<const char *>({"1e-8", "1e-6", "1e5"})),
+           real(rows | axisN, 1)});
+    break;
+  case 1: // a decay
+    p = f("($ * exp(8.0 * $))",
+          {p, read(Type::Float, "Y", floatType(),
+                   (outer & axisB) | pick<Axes>({axisM, axisN}))});
+    break;
+  case 2: // a part, of which the largest may not be
+    p = f("where($, $, 0.0)", {condition(rows | axisN, 1), p});
+    break;
+  case 3: // what sums over queries leave of a key
+    p = f("($ + 1e-8)", {softmax("softmax", scores.back(), axisM)});
+    break;
+  default:
+    break;
+  }
+  p = let("a", p);
+  ExprRef sum = f("sum[n]($)", {p}, 0, axisN);
+  switch (weighted({3, 1, 1})) {
+  case 0:
+    return f("($ / $)", {p, sum});
+  case 1:
+    return f("($ / max(abs($), 1.0))", {p, sum});
+  default:
+    return f("($ * (1.0 / $))", {p, sum});
+  }
+}
+
 /// What each key counts for each query. `visible` may be null.
 ExprRef Generator::weights(ExprRef s, ExprRef visible) {
   auto hidden = [&](ExprRef p) {
     return visible ? f("where($, $, 0.0)", {visible, p}) : p;
   };
   ExprRef p;
-  switch (weighted({12, 1.5, 1, 1, 0.8, 1, 1.2, 1.5, 0.4})) {
+  switch (weighted({12, 1.5, 1, 1, 0.8, 1, 1.2, 1.5, 0.4, 0.3})) {
   case 0:
     p = softmax("softmax", s, axisN);
     break;
   case 8: // over all pairs
     p = softmax("softmax", s, axisM | axisN);
     break;
+  case 9: { // a part of a softmax written out, its condition twice
+    ExprRef part = let("part", condition(outer | axisM | axisN, 1));
+    ExprRef top = let("top", f("max[n]($)", {s}, 0, axisN));
+    p = f("(where($, exp($ - $), 0.0) / sum[n](exp(where($, $, -inf) - $)))",
+          {part, s, top, part, s, top}, 0);
+    break;
+  }
   case 1:
     p = hidden(f("sigmoid($)", {s}));
     break;
@@ -263,7 +305,7 @@ ExprRef Generator::weights(ExprRef s, ExprRef visible) {
                             softmax("softmax", other, axisN)});
   }
   }
-  switch (weighted({12, 0.7, 0.8, 0.8, 0.7})) {
+  switch (weighted({12, 0.7, 0.8, 0.8, 0.7, 1})) {
   case 0:
     break;
   case 1: // a threshold on the weight itself takes another loop
@@ -278,6 +320,9 @@ ExprRef Generator::weights(ExprRef s, ExprRef visible) {
     p = f("where($, $, 0.0)",
           {read(Type::Bool, "keep", "bool", someOuter() | axisM | axisN),
            f("($ * 1.25)", {p})});
+    break;
+  case 5:
+    p = shares(p);
     break;
   default:
     p = f("($ * $)", {p, real(outer | axisM, 1)});
