@@ -165,6 +165,7 @@ static void buildLoopStage(OpPassManager &pm, const PipelineOptions &options) {
     TileFuseOnlineSoftmaxOptions fusion;
     fusion.normalize =
         options.normalizeEachStep ? Normalize::EachStep : Normalize::Late;
+    fusion.wideFactors = !options.forGpu;
     pm.addPass(createTileFuseOnlineSoftmax(fusion));
     simplify(pm, options);
   }

@@ -35,9 +35,10 @@ namespace {
 /// Distributes the statistics of one kernel over loops.
 class Planner {
 public:
-  Planner(Graph &graph, LoopNest &nest, Normalize normalize)
+  Planner(Graph &graph, LoopNest &nest, Normalize normalize, bool wideFactors)
       : graph(graph), nest(nest), normalize(normalize),
-        waits(nest.statistics.size()), summands(nest.statistics.size()),
+        wideFactors(wideFactors), waits(nest.statistics.size()),
+        summands(nest.statistics.size()),
         loopOf(nest.statistics.size(), unplanned) {}
 
   void plan() {
@@ -132,9 +133,11 @@ private:
 
   void joinSum(unsigned number, unsigned loop, const llvm::BitVector &hot) {
     Statistic &statistic = nest.statistics[number];
+    Type rounded = !wideFactors && statistic.product
+                       ? statistic.product.getValue()
+                       : Float32Type::get(graph.getContext());
     Decomposer decomposer(graph, hot, statistic.over, isReferenceOf,
-                          statistic.product &&
-                              !statistic.product.getValue().isF32());
+                          /*rounds=*/!rounded.isF32());
     FailureOr<std::vector<Term>> lhs = decomposer.decompose(statistic.lhs);
     FailureOr<std::vector<Term>> rhs = std::vector<Term>(1);
     if (succeeded(lhs) && statistic.rhs)
@@ -147,13 +150,11 @@ private:
       wait(number, statistic.lhs, "there would be more than 8 terms");
       return;
     }
-    bool roundsToF16 =
-        statistic.product && statistic.product.getValue().isF16();
     // The row part needs all its statistics when this loop is over.
     for (const auto *terms : {&*lhs, &*rhs})
       for (const Term &term : *terms) {
         llvm::BitVector statistics = rowStatistics(term);
-        if (roundsToF16 && isBroughtBack(term, hot)) {
+        if (rounded.isF16() && isBroughtBack(term, hot)) {
           wait(number, statistic.lhs,
                "a factor may leave f16's range before a statistic of this "
                "loop brings it back");
@@ -175,21 +176,37 @@ private:
   /// Whether a statistic of this loop multiplies or divides what may be of any
   /// size. A softmax's exponentials, divided by their own sum, are at most 1
   /// and one of them is that; divided by a part of their sum they are not.
-  bool isBroughtBack(const Term &term, const llvm::BitVector &hot) const {
+  bool isBroughtBack(const Term &term, const llvm::BitVector &hot) {
     if (!term.factor && term.exponentials.empty())
       return false;
-    auto isOfSoftmax = [&](unsigned number) {
-      const Statistic &statistic = nest.statistics[number];
-      return statistic.isMaximum() || statistic.lhs->is<math::ExpOp>() ||
-             statistic.lhs->is<math::Exp2Op>();
-    };
     for (const auto *rows : {&term.numerators, &term.denominators})
       for (const Expr *row : *rows)
         for (unsigned number : row->statistics.set_bits())
           if (hot.test(number) &&
-              (term.exponentials.empty() || !isOfSoftmax(number)))
+              (term.exponentials.empty() || !isOfSoftmax(term, number, hot)))
             return true;
     return false;
+  }
+
+  /// Whether the statistic is a maximum, or a sum of the term's exponentials
+  /// without its factor.
+  bool isOfSoftmax(const Term &term, unsigned number,
+                   const llvm::BitVector &hot) {
+    const Statistic &statistic = nest.statistics[number];
+    if (statistic.isMaximum())
+      return true;
+    if (!statistic.isFloatSum() || statistic.rhs)
+      return false;
+    Decomposer decomposer(graph, hot, statistic.over, isReferenceOf,
+                          /*rounds=*/false);
+    FailureOr<std::vector<Term>> summed = decomposer.decompose(statistic.lhs);
+    auto isOfTerm = [&](const Exponential &x) {
+      return llvm::any_of(term.exponentials,
+                          [&](const Exponential &y) { return x.a == y.a; });
+    };
+    return succeeded(summed) && llvm::any_of(*summed, [&](const Term &x) {
+             return !x.factor && llvm::all_of(x.exponentials, isOfTerm);
+           });
   }
 
   static llvm::BitVector rowStatistics(const Term &term) {
@@ -367,6 +384,7 @@ private:
   Graph &graph;
   LoopNest &nest;
   Normalize normalize;
+  bool wideFactors;      ///< products do not round
   llvm::BitVector waits; ///< sums that a remark was made about
   std::vector<std::vector<Summand>> summands;
   std::vector<unsigned> loopOf;
@@ -380,7 +398,7 @@ private:
   };
 };
 
-void fuseKernel(tile::KernelOp kernel, Normalize normalize) {
+void fuseKernel(tile::KernelOp kernel, Normalize normalize, bool wideFactors) {
   Graph graph(kernel);
   std::string why;
   Operation *where = nullptr;
@@ -397,7 +415,7 @@ void fuseKernel(tile::KernelOp kernel, Normalize normalize) {
   }
   if (nest->loops.size() < 2 && !nest->hasRunning)
     return;
-  Planner planner(graph, *nest, normalize);
+  Planner planner(graph, *nest, normalize, wideFactors);
   planner.plan();
 
   Location loopLoc = nest->loops.front().getLoc();
@@ -445,7 +463,7 @@ struct TileFuseOnlineSoftmax
     getOperation()->walk(
         [&](tile::KernelOp kernel) { kernels.push_back(kernel); });
     for (tile::KernelOp kernel : kernels)
-      fusion::fuseKernel(kernel, normalize);
+      fusion::fuseKernel(kernel, normalize, wideFactors);
   }
 };
 

@@ -94,7 +94,9 @@ def TileFuseOnlineSoftmax : Pass<"tile-fuse-online-softmax"> {
     prod exp(kappa * a(n)) * g(n) in which c and lc stand for the row. Each
     (a, g) is an accumulator, each a has a running maximum. Statistics whose
     formula has no such form (a threshold on p), or whose terms would cancel
-    ((s - mu) * p), take the next loop, and a remark names the operation.
+    ((s - mu) * p), take the next loop, and a remark names the operation. So do,
+    where products round their factors, p - 0.5, and in f16 weights that a sum of
+    the same loop divides, unless they are a softmax's.
 
     A loop that the kernel writes itself may carry such reductions as they run.
     It is read the other way: a carried sum is one if its factor is what its
@@ -106,7 +108,9 @@ def TileFuseOnlineSoftmax : Pass<"tile-fuse-online-softmax"> {
            "when accumulators are divided by a softmax's row sum",
            [{::llvm::cl::values(
              clEnumValN(::attentile::Normalize::Late, "late", "after the loop, as FlashAttention-2"),
-             clEnumValN(::attentile::Normalize::EachStep, "each-step", "at every tile, as FlashAttention-1"))}]>
+             clEnumValN(::attentile::Normalize::EachStep, "each-step", "at every tile, as FlashAttention-1"))}]>,
+    Option<"wideFactors", "wide-factors", "bool", /*default=*/"false",
+           "Products take factors of f32, whatever their type: for a CPU">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
