@@ -36,9 +36,49 @@ static Expr *presence(Graph &graph, const Term &a, const Term &b) {
              : nullptr;
 }
 
+/// What the term makes of another's 0: 0 times its row values, or null where
+/// they are surely finite.
+static Expr *timesZero(Graph &graph, const Term &term) {
+  if (!dependsOnStatistics(term))
+    return nullptr;
+  Location loc = !term.shifts.empty()       ? term.shifts.front().second->loc
+                 : !term.numerators.empty() ? term.numerators.front()->loc
+                                            : term.denominators.front()->loc;
+  Expr *result = graph.constant(0, loc);
+  if (Expr *row = rowFactor(graph, term, loc))
+    result = graph.make<arith::MulFOp>({result, row});
+  for (auto &[_, shift] : term.shifts)
+    result = graph.make<arith::MulFOp>({result, shift});
+  return result;
+}
+
+/// The product of two terms where they are not both kept.
+static Expr *otherwise(Graph &graph, const Term &a, const Term &b) {
+  Expr *result = nullptr;
+  for (const Term *term : {&a, &b}) {
+    const Term *other = term == &a ? &b : &a;
+    Expr *factor = term->otherwise;
+    if (!term->kept) {
+      factor = timesZero(graph, *term);
+    } else if (other->kept && other->kept != term->kept) {
+      Expr *kept = timesZero(graph, *term);
+      if (kept || factor) {
+        Expr *zero = graph.constant(0, term->kept->loc);
+        factor = graph.select(term->kept, kept ? kept : zero,
+                              factor ? factor : zero);
+      }
+    }
+    if (factor)
+      result = result ? graph.make<arith::MulFOp>({result, factor}) : factor;
+  }
+  return result;
+}
+
 Term multiply(Graph &graph, const Term &a, const Term &b, bool joinFactors) {
   Term result = a;
   result.present = presence(graph, a, b);
+  if (a.kept || b.kept)
+    result.otherwise = otherwise(graph, a, b);
   result.weight *= b.weight;
   llvm::append_range(result.numerators, b.numerators);
   llvm::append_range(result.denominators, b.denominators);
@@ -50,7 +90,7 @@ Term multiply(Graph &graph, const Term &a, const Term &b, bool joinFactors) {
     else if (b.factor)
       result.factor = b.factor;
   }
-  if (a.kept && b.kept)
+  if (a.kept && b.kept && a.kept != b.kept)
     result.kept = graph.make<arith::AndIOp>({a.kept, b.kept});
   else if (b.kept)
     result.kept = b.kept;
@@ -372,17 +412,25 @@ Decomposer::Result Decomposer::select(Expr *x) {
       return failure();
     Expr *when = yes ? condition : graph.logicalNot(condition);
     for (Term &term : *terms) {
-      if (!row)
-        mask(term, when);
+      if (row)
+        keep(term, when);
       else
-        term.kept =
-            term.kept ? graph.make<arith::AndIOp>({term.kept, when}) : when;
+        mask(term, when);
       result.push_back(std::move(term));
     }
   }
   if (result.size() > maxTerms)
     return fail(x, "there would be more than 8 terms");
   return result;
+}
+
+/// Makes the term 0 where `condition`, the row's, is false.
+void Decomposer::keep(Term &term, Expr *condition) {
+  if (term.otherwise)
+    term.otherwise = graph.select(condition, term.otherwise,
+                                  graph.constant(0, condition->loc));
+  term.kept =
+      term.kept ? graph.make<arith::AndIOp>({term.kept, condition}) : condition;
 }
 
 /// Makes the term 0 where `condition`, which changes along the loop, is false.

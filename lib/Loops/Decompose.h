@@ -39,15 +39,16 @@ struct Exponential {
 };
 
 /// weight * prod(numerators) / prod(denominators) * exp(sum of `shifts`)
-///   * prod(exponentials) * factor   where `kept`, else 0.
+///   * prod(exponentials) * factor   where `kept`, else `otherwise`.
 struct Term {
   double weight = 1;
   llvm::SmallVector<Expr *> numerators, denominators; ///< row values: c
   /// lc: multiples of row values.
   llvm::SmallVector<std::pair<double, Expr *>> shifts;
   llvm::SmallVector<Exponential> exponentials;
-  Expr *factor = nullptr; ///< g; null: 1
-  Expr *kept = nullptr;   ///< a row's condition; null: always
+  Expr *factor = nullptr;    ///< g; null: 1
+  Expr *kept = nullptr;      ///< a row's condition; null: always
+  Expr *otherwise = nullptr; ///< 0 times what is NaN or infinite; null: 0
   /// Where an element is false here it is 0 whatever the row values are; null:
   /// nowhere.
   Expr *present = nullptr;
@@ -95,6 +96,7 @@ private:
   Result power(Expr *x);
   Result select(Expr *x);
   Result products(Expr *x, const Terms &a, const Terms &b);
+  void keep(Term &term, Expr *condition);
   void mask(Term &term, Expr *condition);
 
   Graph &graph;

@@ -217,8 +217,9 @@ private:
       result |= x->statistics;
     for (auto &[_, x] : term.shifts)
       result |= x->statistics;
-    if (term.kept)
-      result |= term.kept->statistics;
+    for (Expr *x : {term.kept, term.otherwise})
+      if (x)
+        result |= x->statistics;
     return result;
   }
 
@@ -260,9 +261,10 @@ private:
     auto mayBeInfinite = [&](const Expr *x) {
       return x->statistics.any() && !isSafe(x);
     };
-    if (!row.present || (subtractsReferences(row, isReferenceOf) &&
-                         llvm::none_of(row.numerators, mayBeInfinite) &&
-                         llvm::none_of(row.denominators, mayBeInfinite)))
+    if (!row.present ||
+        (!row.otherwise && subtractsReferences(row, isReferenceOf) &&
+         llvm::none_of(row.numerators, mayBeInfinite) &&
+         llvm::none_of(row.denominators, mayBeInfinite)))
       return std::nullopt;
     auto found = llvm::find_if(loop.presences, [&](const Presence &other) {
       return other.condition == row.present && other.over == over;

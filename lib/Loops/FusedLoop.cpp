@@ -343,18 +343,20 @@ Expr *rowValue(Graph &graph, const Statistic &statistic, FusedLoop &loop,
     Expr *c = rowFactor(graph, row, loc);
     Expr *f =
         finalScale(graph, summand, loop, statistic.over, loc, isReference);
-    finite &= summand.presence || (!f && row.denominators.empty() &&
-                                   llvm::all_of(row.numerators, isSafeInverse));
+    finite &=
+        summand.presence || (!f && !row.otherwise && row.denominators.empty() &&
+                             llvm::all_of(row.numerators, isSafeInverse));
     if (f)
       c = c ? graph.make<arith::MulFOp>({c, f}) : f;
     Expr *value = loop.accumulators[summand.accumulator].after;
     if (c)
       value = graph.make<arith::MulFOp>({value, c});
+    if (row.kept)
+      value =
+          graph.select(row.kept, value, row.otherwise ? row.otherwise : zero);
     if (summand.presence)
       value =
           graph.select(loop.presences[*summand.presence].after, value, zero);
-    if (row.kept)
-      value = graph.select(row.kept, value, zero);
     result = result ? graph.make<arith::AddFOp>({result, value}) : value;
   }
   if (!result)

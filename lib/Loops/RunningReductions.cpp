@@ -346,7 +346,8 @@ private:
     auto isHot = [&](const Expr *x) { return x->statistics.anyCommon(hot); };
     if (llvm::any_of(term.numerators, isHot) ||
         llvm::any_of(term.denominators, isHot) ||
-        (term.kept && isHot(term.kept)))
+        (term.kept && isHot(term.kept)) ||
+        (term.otherwise && isHot(term.otherwise)))
       return failure();
     SmallVector<Rescale> shifts, result;
     for (auto [multiple, x] : term.shifts) {
