@@ -48,6 +48,16 @@ Truth BlockTruth::either(Truth a, Truth b) {
 }
 
 Truth BlockTruth::get(Formula formula) {
+  llvm::DenseMap<Formula, Truth> known;
+  return get(formula, known);
+}
+
+/// `known`: of the nodes that have been asked here, each once however many
+/// hold it.
+Truth BlockTruth::get(Formula formula, llvm::DenseMap<Formula, Truth> &known) {
+  if (auto found = known.find(formula); found != known.end())
+    return found->second;
+  Truth truth;
   switch (formula->kind) {
   case FormulaNode::False:
   case FormulaNode::True: {
@@ -55,14 +65,18 @@ Truth BlockTruth::get(Formula formula) {
     return {constant, constant};
   }
   case FormulaNode::And:
-    return both(get(formula->lhs), get(formula->rhs));
-  case FormulaNode::Or:
-    return either(get(formula->lhs), get(formula->rhs));
-  case FormulaNode::Atom:
+  case FormulaNode::Or: {
+    Truth a = get(formula->lhs, known), b = get(formula->rhs, known);
+    truth = formula->kind == FormulaNode::And ? both(a, b) : either(a, b);
     break;
   }
-  Truth truth = getCondition(formula->atom);
-  return formula->negated ? negate(truth) : truth;
+  case FormulaNode::Atom:
+    truth = getCondition(formula->atom);
+    if (formula->negated)
+      truth = negate(truth);
+  }
+  known[formula] = truth;
+  return truth;
 }
 
 Truth BlockTruth::getCondition(Value condition) {
@@ -230,31 +244,43 @@ RankedTensorType BlockTruth::getType(Formula formula) {
 /// The formula of each element.
 Value BlockTruth::ask(Formula formula, RankedTensorType type,
                       function_ref<Value(Value)> getElements) {
+  llvm::DenseMap<Formula, Value> known;
+  return ask(formula, type, getElements, known);
+}
+
+Value BlockTruth::ask(Formula formula, RankedTensorType type,
+                      function_ref<Value(Value)> getElements,
+                      llvm::DenseMap<Formula, Value> &known) {
+  if (auto found = known.find(formula); found != known.end())
+    return found->second;
   OpBuilder &builder = index.getBuilder();
   Location loc = index.getLoc();
+  Value result;
   switch (formula->kind) {
   case FormulaNode::False:
   case FormulaNode::True:
     return index.fill(type, formula->isTrue());
   case FormulaNode::And:
   case FormulaNode::Or: {
-    Value a = ask(formula->lhs, type, getElements);
-    Value b = ask(formula->rhs, type, getElements);
-    if (!a || !b)
-      return {};
-    return formula->kind == FormulaNode::And ? index.logicalAnd(a, b)
-                                             : index.logicalOr(a, b);
-  }
-  case FormulaNode::Atom:
+    Value a = ask(formula->lhs, type, getElements, known);
+    Value b = ask(formula->rhs, type, getElements, known);
+    if (a && b)
+      result = formula->kind == FormulaNode::And ? index.logicalAnd(a, b)
+                                                 : index.logicalOr(a, b);
     break;
   }
-  Value elements = getElements(stripBroadcast(formula->atom));
-  if (!elements)
-    return {};
-  elements = builder.createOrFold<tile::BroadcastOp>(loc, type, elements);
-  return formula->negated ? builder.createOrFold<arith::XOrIOp>(
-                                loc, elements, index.fill(type, 1))
-                          : elements;
+  case FormulaNode::Atom: {
+    Value elements = getElements(stripBroadcast(formula->atom));
+    if (!elements)
+      break;
+    result = builder.createOrFold<tile::BroadcastOp>(loc, type, elements);
+    if (formula->negated)
+      result =
+          builder.createOrFold<arith::XOrIOp>(loc, result, index.fill(type, 1));
+  }
+  }
+  known[formula] = result;
+  return result;
 }
 
 std::optional<Truth> BlockTruth::getOf(Part part, Formula formula) {

@@ -36,14 +36,33 @@ static Expr *presence(Graph &graph, const Term &a, const Term &b) {
              : nullptr;
 }
 
+static bool mayBeZero(const Expr *x) { return constantOf(x).value_or(0) == 0; }
+
+/// Whether a value may be infinite or NaN though what it is computed from is
+/// finite: it divides, or takes a logarithm.
+static bool mayDivideByZero(const Expr *x) {
+  SmallVector<const Expr *> stack{x};
+  llvm::SmallPtrSet<const Expr *, 16> seen;
+  while (!stack.empty()) {
+    const Expr *next = stack.pop_back_val();
+    if (!seen.insert(next).second)
+      continue;
+    if ((next->is<arith::DivFOp>() && mayBeZero(next->operands[1])) ||
+        next->is<math::RsqrtOp>() || next->is<math::LogOp>() ||
+        next->is<math::Log2Op>() || next->is<math::PowFOp>())
+      return true;
+    llvm::append_range(stack, next->operands);
+  }
+  return false;
+}
+
 /// What the term makes of another's 0: 0 times its row values, or null where
-/// they are surely finite.
-static Expr *timesZero(Graph &graph, const Term &term) {
-  if (!dependsOnStatistics(term))
+/// they are finite if what they are computed from is.
+static Expr *timesZero(Graph &graph, const Term &term, Location loc) {
+  if (!dependsOnStatistics(term) && std::isfinite(term.weight) &&
+      llvm::none_of(term.numerators, mayDivideByZero) &&
+      llvm::none_of(term.denominators, mayBeZero))
     return nullptr;
-  Location loc = !term.shifts.empty()       ? term.shifts.front().second->loc
-                 : !term.numerators.empty() ? term.numerators.front()->loc
-                                            : term.denominators.front()->loc;
   Expr *result = graph.constant(0, loc);
   if (Expr *row = rowFactor(graph, term, loc))
     result = graph.make<arith::MulFOp>({result, row});
@@ -54,19 +73,19 @@ static Expr *timesZero(Graph &graph, const Term &term) {
 
 /// The product of two terms where they are not both kept.
 static Expr *otherwise(Graph &graph, const Term &a, const Term &b) {
+  Location loc = (a.kept ? a.kept : b.kept)->loc;
   Expr *result = nullptr;
   for (const Term *term : {&a, &b}) {
     const Term *other = term == &a ? &b : &a;
     Expr *factor = term->otherwise;
     if (!term->kept) {
-      factor = timesZero(graph, *term);
+      factor = timesZero(graph, *term, loc);
     } else if (other->kept && other->kept != term->kept) {
-      Expr *kept = timesZero(graph, *term);
-      if (kept || factor) {
-        Expr *zero = graph.constant(0, term->kept->loc);
+      Expr *kept = timesZero(graph, *term, loc);
+      Expr *zero = graph.constant(0, loc);
+      if (kept || factor)
         factor = graph.select(term->kept, kept ? kept : zero,
                               factor ? factor : zero);
-      }
     }
     if (factor)
       result = result ? graph.make<arith::MulFOp>({result, factor}) : factor;
@@ -74,8 +93,27 @@ static Expr *otherwise(Graph &graph, const Term &a, const Term &b) {
   return result;
 }
 
-Term multiply(Graph &graph, const Term &a, const Term &b, bool joinFactors) {
+void sumOtherwise(Graph &graph, Term &term, const Term &other) {
+  if (!term.kept || term.sumsOtherwise || !other.factor ||
+      !mayDivideByZero(other.factor))
+    return;
+  term.sumsOtherwise = true;
+  Location loc = term.kept->loc;
+  for (Exponential &exponential : term.exponentials)
+    exponential.a = graph.select(
+        term.kept, exponential.a,
+        graph.constant(-std::numeric_limits<double>::infinity(), loc));
+  if (term.factor || term.exponentials.empty())
+    term.factor = graph.select(
+        term.kept, term.factor ? term.factor : graph.constant(1, loc),
+        graph.constant(0, loc));
+}
+
+Term multiply(Graph &graph, Term a, Term b, bool joinFactors) {
+  sumOtherwise(graph, a, b);
+  sumOtherwise(graph, b, a);
   Term result = a;
+  result.sumsOtherwise |= b.sumsOtherwise;
   result.present = presence(graph, a, b);
   if (a.kept || b.kept)
     result.otherwise = otherwise(graph, a, b);
@@ -265,12 +303,17 @@ Decomposer::Result Decomposer::quotient(Expr *x, bool inExponent) {
     inverse.shifts.emplace_back(-multiple, shift);
   for (auto [kappa, a] : divisor.exponentials)
     inverse.exponentials.push_back({-kappa, a});
+  Expr *one = graph.constant(1, x->loc);
+  Term divided; // by the factor alone
+  if (divisor.factor)
+    divided.factor = graph.make<arith::DivFOp>({one, divisor.factor});
   for (Term &term : *terms) {
+    sumOtherwise(graph, term, divided);
     Expr *factor = term.factor;
     term = multiply(graph, term, inverse, /*joinFactors=*/true);
     if (divisor.factor)
-      term.factor = graph.make<arith::DivFOp>(
-          {factor ? factor : graph.constant(1, x->loc), divisor.factor});
+      term.factor =
+          graph.make<arith::DivFOp>({factor ? factor : one, divisor.factor});
   }
   return terms;
 }

@@ -49,14 +49,21 @@ struct Term {
   Expr *factor = nullptr;    ///< g; null: 1
   Expr *kept = nullptr;      ///< a row's condition; null: always
   Expr *otherwise = nullptr; ///< 0 times what is NaN or infinite; null: 0
+  /// Where not `kept` elements are 0 in the sum too, times a factor that may be
+  /// infinite.
+  bool sumsOtherwise = false;
   /// Where an element is false here it is 0 whatever the row values are; null:
   /// nowhere.
   Expr *present = nullptr;
 };
 
+/// Makes a term's elements 0 where it is not kept, if the other's factor
+/// divides by what may be 0: where(c, p, 0) / x is NaN there then.
+void sumOtherwise(Graph &graph, Term &term, const Term &other);
+
 /// The product of two terms; of `factor` only one may be set unless `join`
 /// multiplies them.
-Term multiply(Graph &graph, const Term &a, const Term &b, bool joinFactors);
+Term multiply(Graph &graph, Term a, Term b, bool joinFactors);
 
 class Decomposer {
 public:

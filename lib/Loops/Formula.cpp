@@ -119,19 +119,25 @@ Formula Formulas::getSelect(Formula condition, Formula a, Formula b,
 }
 
 Formula Formulas::getWhere(Formula formula, Value atom, bool value) {
-  switch (formula->kind) {
-  case FormulaNode::False:
-  case FormulaNode::True:
-    return formula;
-  case FormulaNode::Atom:
-    return formula->atom == atom ? get(value != formula->negated) : formula;
-  case FormulaNode::And:
-  case FormulaNode::Or:
-    break;
-  }
-  Formula lhs = getWhere(formula->lhs, atom, value);
-  Formula rhs = getWhere(formula->rhs, atom, value);
-  return formula->kind == FormulaNode::And ? getAnd(lhs, rhs) : getOr(lhs, rhs);
+  llvm::DenseMap<Formula, Formula> known;
+  auto get = [&](auto &&get, Formula node) -> Formula {
+    switch (node->kind) {
+    case FormulaNode::False:
+    case FormulaNode::True:
+      return node;
+    case FormulaNode::Atom:
+      return node->atom == atom ? this->get(value != node->negated) : node;
+    case FormulaNode::And:
+    case FormulaNode::Or:
+      break;
+    }
+    if (Formula found = known.lookup(node))
+      return found;
+    Formula lhs = get(get, node->lhs), rhs = get(get, node->rhs);
+    return known[node] = node->kind == FormulaNode::And ? getAnd(lhs, rhs)
+                                                        : getOr(lhs, rhs);
+  };
+  return get(get, formula);
 }
 
 Formula Formulas::getWithout(Formula formula, function_ref<bool(Value)> test,

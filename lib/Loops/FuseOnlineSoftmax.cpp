@@ -168,8 +168,8 @@ private:
           }
       }
     loopOf[number] = loop;
-    for (Term &left : *lhs)
-      for (Term &right : *rhs)
+    for (const Term &left : *lhs)
+      for (const Term &right : *rhs)
         addSummand(number, loops[loop], left, right);
   }
 
@@ -223,9 +223,10 @@ private:
     return result;
   }
 
-  void addSummand(unsigned number, FusedLoop &loop, const Term &left,
-                  const Term &right) {
+  void addSummand(unsigned number, FusedLoop &loop, Term left, Term right) {
     Statistic &statistic = nest.statistics[number];
+    sumOtherwise(graph, left, right);
+    sumOtherwise(graph, right, left);
     Term row = multiply(graph, left, right, /*joinFactors=*/false);
     llvm::append_range(row.exponentials, right.exponentials);
     Accumulator key;

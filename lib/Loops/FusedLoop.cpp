@@ -348,12 +348,15 @@ Expr *rowValue(Graph &graph, const Statistic &statistic, FusedLoop &loop,
                              llvm::all_of(row.numerators, isSafeInverse));
     if (f)
       c = c ? graph.make<arith::MulFOp>({c, f}) : f;
-    Expr *value = loop.accumulators[summand.accumulator].after;
-    if (c)
-      value = graph.make<arith::MulFOp>({value, c});
-    if (row.kept)
-      value =
-          graph.select(row.kept, value, row.otherwise ? row.otherwise : zero);
+    Expr *sum = loop.accumulators[summand.accumulator].after;
+    Expr *value = c ? graph.make<arith::MulFOp>({sum, c}) : sum;
+    if (row.kept) {
+      Expr *otherwise = row.otherwise;
+      if (row.sumsOtherwise)
+        otherwise =
+            otherwise ? graph.make<arith::AddFOp>({otherwise, sum}) : sum;
+      value = graph.select(row.kept, value, otherwise ? otherwise : zero);
+    }
     if (summand.presence)
       value =
           graph.select(loop.presences[*summand.presence].after, value, zero);
