@@ -27,43 +27,9 @@
 #ifndef ATTENTILE_LIB_LOOPS_DECOMPOSE_H
 #define ATTENTILE_LIB_LOOPS_DECOMPOSE_H
 
-#include "Expressions.h"
+#include "Terms.h"
 
 namespace attentile::fusion {
-
-/// exp(kappa * a); `a` changes along the loop and has no hot statistic.
-struct Exponential {
-  double kappa;
-  Expr *a;
-  bool operator==(const Exponential &) const = default;
-};
-
-/// weight * prod(numerators) / prod(denominators) * exp(sum of `shifts`)
-///   * prod(exponentials) * factor   where `kept`, else `otherwise`.
-struct Term {
-  double weight = 1;
-  llvm::SmallVector<Expr *> numerators, denominators; ///< row values: c
-  /// lc: multiples of row values.
-  llvm::SmallVector<std::pair<double, Expr *>> shifts;
-  llvm::SmallVector<Exponential> exponentials;
-  Expr *factor = nullptr;    ///< g; null: 1
-  Expr *kept = nullptr;      ///< a row's condition; null: always
-  Expr *otherwise = nullptr; ///< 0 times what is NaN or infinite; null: 0
-  /// Where not `kept` elements are 0 in the sum too, times a factor that may be
-  /// infinite.
-  bool sumsOtherwise = false;
-  /// Where an element is false here it is 0 whatever the row values are; null:
-  /// nowhere.
-  Expr *present = nullptr;
-};
-
-/// Makes a term's elements 0 where it is not kept, if the other's factor
-/// divides by what may be 0: where(c, p, 0) / x is NaN there then.
-void sumOtherwise(Graph &graph, Term &term, const Term &other);
-
-/// The product of two terms; of `factor` only one may be set unless `join`
-/// multiplies them.
-Term multiply(Graph &graph, Term a, Term b, bool joinFactors);
 
 class Decomposer {
 public:
@@ -114,9 +80,6 @@ private:
   /// The factor, or sums that it is made of, whose terms are softmaxes.
   llvm::SmallPtrSet<const Expr *, 4> sumsOfSoftmaxes;
 };
-
-/// The row value numerators / denominators * weight, or null if it is 1.
-Expr *rowFactor(Graph &graph, const Term &term, mlir::Location loc);
 
 } // namespace attentile::fusion
 

@@ -350,16 +350,16 @@ Expr *rowValue(Graph &graph, const Statistic &statistic, FusedLoop &loop,
       c = c ? graph.make<arith::MulFOp>({c, f}) : f;
     Expr *sum = loop.accumulators[summand.accumulator].after;
     Expr *value = c ? graph.make<arith::MulFOp>({sum, c}) : sum;
+    Expr *zeros = row.sumsOtherwise ? sum : zero;
     if (row.kept) {
-      Expr *otherwise = row.otherwise;
-      if (row.sumsOtherwise)
-        otherwise =
-            otherwise ? graph.make<arith::AddFOp>({otherwise, sum}) : sum;
-      value = graph.select(row.kept, value, otherwise ? otherwise : zero);
+      Expr *otherwise = row.otherwise
+                            ? graph.make<arith::AddFOp>({row.otherwise, zeros})
+                            : zeros;
+      value = graph.select(row.kept, value, otherwise);
     }
     if (summand.presence)
       value =
-          graph.select(loop.presences[*summand.presence].after, value, zero);
+          graph.select(loop.presences[*summand.presence].after, value, zeros);
     result = result ? graph.make<arith::AddFOp>({result, value}) : value;
   }
   if (!result)
