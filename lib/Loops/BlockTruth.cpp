@@ -48,35 +48,19 @@ Truth BlockTruth::either(Truth a, Truth b) {
 }
 
 Truth BlockTruth::get(Formula formula) {
-  llvm::DenseMap<Formula, Truth> known;
-  return get(formula, known);
-}
-
-/// `known`: of the nodes that have been asked here, each once however many
-/// hold it.
-Truth BlockTruth::get(Formula formula, llvm::DenseMap<Formula, Truth> &known) {
-  if (auto found = known.find(formula); found != known.end())
-    return found->second;
-  Truth truth;
-  switch (formula->kind) {
-  case FormulaNode::False:
-  case FormulaNode::True: {
-    Value constant = index.boolean(formula->isTrue());
-    return {constant, constant};
-  }
-  case FormulaNode::And:
-  case FormulaNode::Or: {
-    Truth a = get(formula->lhs, known), b = get(formula->rhs, known);
-    truth = formula->kind == FormulaNode::And ? both(a, b) : either(a, b);
-    break;
-  }
-  case FormulaNode::Atom:
-    truth = getCondition(formula->atom);
-    if (formula->negated)
-      truth = negate(truth);
-  }
-  known[formula] = truth;
-  return truth;
+  return foldFormula<Truth>(
+      formula,
+      [&](Formula node) -> Truth {
+        if (node->kind != FormulaNode::Atom) {
+          Value constant = index.boolean(node->isTrue());
+          return {constant, constant};
+        }
+        Truth truth = getCondition(node->atom);
+        return node->negated ? negate(truth) : truth;
+      },
+      [&](Formula node, Truth a, Truth b) {
+        return node->kind == FormulaNode::And ? both(a, b) : either(a, b);
+      });
 }
 
 Truth BlockTruth::getCondition(Value condition) {
@@ -244,43 +228,27 @@ RankedTensorType BlockTruth::getType(Formula formula) {
 /// The formula of each element.
 Value BlockTruth::ask(Formula formula, RankedTensorType type,
                       function_ref<Value(Value)> getElements) {
-  llvm::DenseMap<Formula, Value> known;
-  return ask(formula, type, getElements, known);
-}
-
-Value BlockTruth::ask(Formula formula, RankedTensorType type,
-                      function_ref<Value(Value)> getElements,
-                      llvm::DenseMap<Formula, Value> &known) {
-  if (auto found = known.find(formula); found != known.end())
-    return found->second;
   OpBuilder &builder = index.getBuilder();
   Location loc = index.getLoc();
-  Value result;
-  switch (formula->kind) {
-  case FormulaNode::False:
-  case FormulaNode::True:
-    return index.fill(type, formula->isTrue());
-  case FormulaNode::And:
-  case FormulaNode::Or: {
-    Value a = ask(formula->lhs, type, getElements, known);
-    Value b = ask(formula->rhs, type, getElements, known);
-    if (a && b)
-      result = formula->kind == FormulaNode::And ? index.logicalAnd(a, b)
-                                                 : index.logicalOr(a, b);
-    break;
-  }
-  case FormulaNode::Atom: {
-    Value elements = getElements(stripBroadcast(formula->atom));
-    if (!elements)
-      break;
-    result = builder.createOrFold<tile::BroadcastOp>(loc, type, elements);
-    if (formula->negated)
-      result =
-          builder.createOrFold<arith::XOrIOp>(loc, result, index.fill(type, 1));
-  }
-  }
-  known[formula] = result;
-  return result;
+  return foldFormula<Value>(
+      formula,
+      [&](Formula node) -> Value {
+        if (node->kind != FormulaNode::Atom)
+          return index.fill(type, node->isTrue());
+        Value elements = getElements(stripBroadcast(node->atom));
+        if (!elements)
+          return {};
+        elements = builder.createOrFold<tile::BroadcastOp>(loc, type, elements);
+        return node->negated ? builder.createOrFold<arith::XOrIOp>(
+                                   loc, elements, index.fill(type, 1))
+                             : elements;
+      },
+      [&](Formula node, Value a, Value b) -> Value {
+        if (!a || !b)
+          return {};
+        return node->kind == FormulaNode::And ? index.logicalAnd(a, b)
+                                              : index.logicalOr(a, b);
+      });
 }
 
 std::optional<Truth> BlockTruth::getOf(Part part, Formula formula) {

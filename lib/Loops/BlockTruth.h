@@ -61,7 +61,6 @@ public:
 private:
   using Range = IntervalSets::Range;
 
-  Truth get(Formula formula, llvm::DenseMap<Formula, Truth> &known);
   Truth getCondition(mlir::Value condition);
   Truth getComparison(mlir::arith::CmpIOp compare);
   Truth getUnknown();
@@ -92,9 +91,6 @@ private:
   mlir::RankedTensorType getType(Part part, mlir::Type element);
   mlir::Value ask(Formula formula, mlir::RankedTensorType type,
                   llvm::function_ref<mlir::Value(mlir::Value)> getElements);
-  mlir::Value ask(Formula formula, mlir::RankedTensorType type,
-                  llvm::function_ref<mlir::Value(mlir::Value)> getElements,
-                  llvm::DenseMap<Formula, mlir::Value> &known);
 
   IndexBuilder &index;
   IntervalSets &sets;

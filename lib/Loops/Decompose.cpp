@@ -171,11 +171,10 @@ Decomposer::Result Decomposer::quotient(Expr *x, bool inExponent) {
   for (auto [kappa, a] : divisor.exponentials)
     inverse.exponentials.push_back({-kappa, a});
   Expr *one = graph.constant(1, x->loc);
-  Term divided; // by the factor alone
-  if (divisor.factor)
-    divided.factor = graph.make<arith::DivFOp>({one, divisor.factor});
   for (Term &term : *terms) {
-    sumOtherwise(graph, term, divided);
+    if (divisor.factor)
+      sumOtherwise(graph, term,
+                   graph.make<arith::DivFOp>({one, divisor.factor}));
     Expr *factor = term.factor;
     term = multiply(graph, term, inverse, /*joinFactors=*/true);
     if (divisor.factor)

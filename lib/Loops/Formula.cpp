@@ -119,25 +119,16 @@ Formula Formulas::getSelect(Formula condition, Formula a, Formula b,
 }
 
 Formula Formulas::getWhere(Formula formula, Value atom, bool value) {
-  llvm::DenseMap<Formula, Formula> known;
-  auto get = [&](auto &&get, Formula node) -> Formula {
-    switch (node->kind) {
-    case FormulaNode::False:
-    case FormulaNode::True:
-      return node;
-    case FormulaNode::Atom:
-      return node->atom == atom ? this->get(value != node->negated) : node;
-    case FormulaNode::And:
-    case FormulaNode::Or:
-      break;
-    }
-    if (Formula found = known.lookup(node))
-      return found;
-    Formula lhs = get(get, node->lhs), rhs = get(get, node->rhs);
-    return known[node] = node->kind == FormulaNode::And ? getAnd(lhs, rhs)
-                                                        : getOr(lhs, rhs);
-  };
-  return get(get, formula);
+  return foldFormula<Formula>(
+      formula,
+      [&](Formula node) {
+        return node->kind == FormulaNode::Atom && node->atom == atom
+                   ? get(value != node->negated)
+                   : node;
+      },
+      [&](Formula node, Formula a, Formula b) {
+        return node->kind == FormulaNode::And ? getAnd(a, b) : getOr(a, b);
+      });
 }
 
 Formula Formulas::getWithout(Formula formula, function_ref<bool(Value)> test,

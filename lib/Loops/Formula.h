@@ -31,6 +31,28 @@ struct FormulaNode {
 };
 using Formula = const FormulaNode *;
 
+/// What a formula amounts to: `leaf` of each atom and constant, `join` of each
+/// And and Or and what its sides gave. Each node is asked once, however many
+/// hold it: there are far more ways through a formula than nodes.
+template <typename T>
+T foldFormula(Formula formula, llvm::function_ref<T(Formula)> leaf,
+              llvm::function_ref<T(Formula, T, T)> join) {
+  llvm::DenseMap<Formula, T> known;
+  auto fold = [&](auto &&fold, Formula node) -> T {
+    if (auto found = known.find(node); found != known.end())
+      return found->second;
+    T result;
+    if (node->lhs) {
+      T a = fold(fold, node->lhs), b = fold(fold, node->rhs);
+      result = join(node, a, b);
+    } else {
+      result = leaf(node);
+    }
+    return known[node] = result;
+  };
+  return fold(fold, formula);
+}
+
 /// Makes formulas, simplified by the laws of constants, repetition,
 /// contradiction and absorption.
 class Formulas {

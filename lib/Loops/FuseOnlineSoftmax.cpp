@@ -225,8 +225,8 @@ private:
 
   void addSummand(unsigned number, FusedLoop &loop, Term left, Term right) {
     Statistic &statistic = nest.statistics[number];
-    sumOtherwise(graph, left, right);
-    sumOtherwise(graph, right, left);
+    sumOtherwise(graph, left, right.factor);
+    sumOtherwise(graph, right, left.factor);
     Term row = multiply(graph, left, right, /*joinFactors=*/false);
     llvm::append_range(row.exponentials, right.exponentials);
     Accumulator key;

@@ -113,20 +113,18 @@ bool SeenColumns::holds(arith::CmpIOp compare, bool negated) {
 bool SeenColumns::holds(Formula hidden, int64_t from, int64_t count) {
   first = from;
   columns = count;
-  switch (hidden->kind) {
-  case FormulaNode::False:
-  case FormulaNode::True:
-    return false;
-  case FormulaNode::Atom: {
-    auto compare = stripBroadcast(hidden->atom).getDefiningOp<arith::CmpIOp>();
-    return compare && holds(compare, hidden->negated);
-  }
-  case FormulaNode::And:
-    return holds(hidden->lhs, from, count) && holds(hidden->rhs, from, count);
-  case FormulaNode::Or:
-    return holds(hidden->lhs, from, count) || holds(hidden->rhs, from, count);
-  }
-  llvm_unreachable("a kind of formula");
+  return foldFormula<bool>(
+      hidden,
+      [&](Formula node) {
+        if (node->kind != FormulaNode::Atom)
+          return false;
+        auto compare =
+            stripBroadcast(node->atom).getDefiningOp<arith::CmpIOp>();
+        return compare && holds(compare, node->negated);
+      },
+      [](Formula node, bool a, bool b) {
+        return node->kind == FormulaNode::And ? a && b : a || b;
+      });
 }
 
 //===----------------------------------------------------------------------===//

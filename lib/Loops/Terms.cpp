@@ -110,9 +110,9 @@ void zeroUnless(Graph &graph, Term &term, Expr *condition) {
         graph.constant(0, loc));
 }
 
-void sumOtherwise(Graph &graph, Term &term, const Term &other) {
-  if ((!term.kept && !term.present) || term.sumsOtherwise || !other.factor ||
-      !mayDivideByZero(other.factor))
+void sumOtherwise(Graph &graph, Term &term, const Expr *factor) {
+  if ((!term.kept && !term.present) || term.sumsOtherwise || !factor ||
+      !mayDivideByZero(factor))
     return;
   term.sumsOtherwise = true;
   if (term.kept)
@@ -120,8 +120,8 @@ void sumOtherwise(Graph &graph, Term &term, const Term &other) {
 }
 
 Term multiply(Graph &graph, Term a, Term b, bool joinFactors) {
-  sumOtherwise(graph, a, b);
-  sumOtherwise(graph, b, a);
+  sumOtherwise(graph, a, b.factor);
+  sumOtherwise(graph, b, a.factor);
   Term result = a;
   result.sumsOtherwise |= b.sumsOtherwise;
   result.present = presence(graph, a, b);

@@ -40,9 +40,10 @@ struct Term {
 /// Makes the term's elements 0 where a row's condition is false.
 void zeroUnless(Graph &graph, Term &term, Expr *condition);
 
-/// Lets a term's sum stand for it where it is not kept or present, if the
-/// other's factor divides by what may be 0: where(c, p, 0) / x is NaN there.
-void sumOtherwise(Graph &graph, Term &term, const Term &other);
+/// Lets a term's sum stand for it where it is not kept or present, if a factor
+/// that it is multiplied by, null for 1, divides by what may be 0:
+/// where(c, p, 0) / x is NaN there.
+void sumOtherwise(Graph &graph, Term &term, const Expr *factor);
 
 /// The product of two terms; of `factor` only one may be set unless `join`
 /// multiplies them.
