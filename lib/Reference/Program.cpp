@@ -36,20 +36,28 @@ static llvm::SetVector<Operation *> coneOf(WriteOp write) {
   return cone;
 }
 
+/// Elements of an array above which its axes are split, some megabytes, and
+/// what is left of the largest at least: a point of outer axes has its cost.
+static constexpr double kLargeArray = 1 << 18, kSmallArray = 16;
+
+/// The axes that a reduction of `op`, or its loop, binds.
+static Axes boundBy(Operation *op, AxesAnalysis &axes) {
+  if (auto loop = dyn_cast<ForOp>(op))
+    return axes.setOf(loop.getAxis());
+  return axes.setOf(boundAxes(op));
+}
+
 /// See the head of Program.h.
 static Axes outerAxesOf(WriteOp write, AxesAnalysis &axes) {
   Axes left = axes.ofAny(write->getOperands());
   SmallVector<Axes> reductions;
   Axes bound(left.size()), ends(left.size());
   for (Operation *op : coneOf(write)) {
-    if (auto loop = dyn_cast<ForOp>(op)) {
-      bound |= axes.setOf(loop.getAxis());
+    bound |= boundBy(op, axes);
+    if (auto loop = dyn_cast<ForOp>(op))
       ends |= axes.ofAny({loop.getLower(), loop.getUpper()});
-    }
-    if (!isReduction(op))
-      continue;
-    reductions.push_back(axes.of(op->getResult(0)));
-    bound |= axes.setOf(boundAxes(op));
+    if (isReduction(op))
+      reductions.push_back(axes.of(op->getResult(0)));
   }
   Axes outer = left;
   for (const Axes &own : reductions) {
@@ -65,6 +73,66 @@ static Axes outerAxesOf(WriteOp write, AxesAnalysis &axes) {
   if (reductions.empty() && left.any())
     outer.reset(left.find_last());
   return outer;
+}
+
+/// Whether the operation is a sum's product, whose terms are added as they are
+/// made.
+static bool isAddedUp(Operation *op) {
+  return isa<arith::MulFOp>(op) &&
+         llvm::all_of(op->getUsers(), [](Operation *user) {
+           auto reduce = dyn_cast<ReduceOp>(user);
+           return reduce && reduce.getKind() == ReduceKind::Sum;
+         });
+}
+
+/// Makes further axes outer ones while an array has too many elements, first
+/// those that leave the fewest: keys that are sums of their own have no query,
+/// so that queries are none of outerAxesOf's.
+static void splitLargeArrays(ArrayRef<WriteOp> writes, const Inputs &inputs,
+                             AxesAnalysis &axes, Axes &outer) {
+  KernelOp kernel = inputs.kernel;
+  Axes candidates(outer.size(), true);
+  llvm::SetVector<Operation *> all;
+  for (WriteOp write : writes) {
+    candidates &= axes.ofAny(write->getOperands());
+    all.insert_range(coneOf(write));
+  }
+  SmallVector<Axes> arrays;
+  for (Operation *op : all) {
+    candidates.reset(boundBy(op, axes));
+    if (!isAddedUp(op))
+      for (Value result : op->getResults())
+        arrays.push_back(axes.of(result));
+  }
+  SmallVector<double> extents;
+  for (BlockArgument index : kernel.getIndexArgs())
+    extents.push_back(
+        evaluateShape(kernel.getExtent(index), inputs.sizes).front());
+  // The elements of the largest array, and of all.
+  auto measure = [&](const Axes &outer) {
+    std::pair<double, double> largestAndAll;
+    for (const Axes &array : arrays) {
+      double count = 1;
+      for (unsigned axis : array.set_bits())
+        count *= outer.test(axis) ? 1 : extents[axis];
+      largestAndAll.first = std::max(largestAndAll.first, count);
+      largestAndAll.second += count;
+    }
+    return largestAndAll;
+  };
+  while (measure(outer).first > kLargeArray) {
+    Axes best = outer;
+    for (unsigned axis : candidates.set_bits()) {
+      Axes more = outer;
+      more.set(axis);
+      auto [largest, all] = measure(more);
+      if (largest >= kSmallArray && all < measure(best).second)
+        best = more;
+    }
+    if (best == outer)
+      return;
+    outer = best;
+  }
 }
 
 /// Why a kernel is none that is evaluated.
@@ -97,6 +165,7 @@ llvm::Expected<std::vector<Program>> buildPrograms(const Inputs &inputs) {
   }
   std::vector<Program> programs;
   for (auto &[outer, writes] : groups) {
+    splitLargeArrays(writes, inputs, axes, outer);
     Builder builder(inputs, axes, outer);
     for (WriteOp write : writes)
       builder.addWrite(write);

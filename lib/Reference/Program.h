@@ -21,7 +21,7 @@
 // output b h m e, so b h m. For `A[b, h, n] = sum[m](softmax[n](s))` they are
 // b h, and the scores of a head are an array over m and n. The axes that the
 // bounds of a loop over tiles depend on are outer, too, where nothing binds
-// them.
+// them, and so are others while an array would be too large.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ATTENTILE_REFERENCE_PROGRAM_H

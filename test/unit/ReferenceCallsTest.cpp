@@ -96,6 +96,38 @@ TEST(Reference, KernelsThatAreNotEvaluated) {
             "expected a kernel without grids, got one after attn-form-grids");
 }
 
+/// What has no row, as a key that is a sum of its own, makes no array of all
+/// rows: 160 million elements here.
+TEST(Reference, LargeArraysAreSplit) {
+  ParsedKernel kernel(R"mlir(
+attn.kernel @k sizes(%M, %N, %F) indices(%m < M, %n < N, %f < F)
+    ins(%Q: f32[M], %K: f32[N, F]) outs(%A: f32[M]) {
+  %q = attn.read %Q[%m] : tensor<?xf32>
+  %raw = attn.read %K[%n, %f] : tensor<?x?xf32>
+  %k = attn.reduce sum %raw over (%f) : f32
+  %less = arith.minimumf %q, %k : f32
+  %a = attn.reduce sum %less over (%n) : f32
+  attn.write %a to %A[%m] : f32, tensor<?xf32>
+})mlir");
+  std::vector<HostTensor> ins{randomTensor(ElementType::F32, {20000}, 1),
+                              randomTensor(ElementType::F32, {8000, 3}, 2)};
+  ReferenceOptions options;
+  options.sampleAbove = 1000000;
+  ReferenceResult result = kernel.evaluate(ins, options);
+  ASSERT_TRUE(result.sampled);
+  const ReferenceOutput &a = result.outputs[0];
+  ASSERT_GE(a.values.size(), 8u);
+  std::vector<double> expected;
+  for (int64_t m : a.positions) {
+    double &sum = expected.emplace_back(0);
+    for (int64_t n = 0; n < 8000; ++n)
+      sum += std::min(ins[0].at({m}), ins[1].at({n, 0}) + ins[1].at({n, 1}) +
+                                          ins[1].at({n, 2}));
+  }
+  for (size_t i = 0; i < a.values.size(); ++i)
+    EXPECT_NEAR(a.values[i], expected[i], 1e-9 * std::fabs(expected[i]));
+}
+
 /// Above the limit, rows are drawn; they are the same as in the whole.
 TEST(Reference, SamplesRows) {
   ParsedKernel kernel(causalKernel("bf16"));
