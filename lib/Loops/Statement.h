@@ -80,8 +80,9 @@ bool cutSumsOfPairs(Statement &statement, const KnownAxes &known);
 /// products whose rows are other ones than the statement's tile has, as of
 /// O[y, x] = sum[u](...K[y, u]...) + sum[v](...K[v, x]...), where rows along x
 /// share the keys of the first sum alone; what is the same for all of its rows;
-/// and sums of softmaxes over several axes. Whether there are any; the roles
-/// are then to be found again.
+/// what other programs would compute again, as a row's mean square that scales
+/// each of its heads; and sums of softmaxes over several axes. Whether there are
+/// any; the roles are then to be found again.
 bool cutLoopsApart(Statement &statement, const KnownAxes &known);
 
 } // namespace attentile

@@ -54,6 +54,28 @@ public:
     return loops.anyCommon(shared) ? result : axes.setOf({});
   }
 
+  /// What several programs would compute again: the mean square over heads and
+  /// features that scales each head, sum[g, f](x * x).
+  attn::Axes ofOtherPrograms(attn::KernelOp kernel) {
+    constexpr int64_t kFewTerms = 128; // as cheap as a grid of its own
+    constexpr int64_t kOneTile = 64;
+    attn::Axes programs = axes.setOf(statement.roles.step);
+    for (Value axis : statement.roles.tile)
+      if (extentOf(kernel, axis) > kOneTile)
+        programs |= axes.setOf(axis);
+    attn::Axes result = loops;
+    result |= axes.setOf(statement.roles.walk);
+    forEachReduction(statement, [&](attn::ReduceOp reduction) {
+      double terms = 1;
+      for (Value axis : reduction.getAxes())
+        terms *= extentOf(kernel, axis);
+      attn::Axes again = programs;
+      if (again.reset(axes.of(reduction)).none() || terms <= kFewTerms)
+        result.reset(axes.setOf(reduction.getAxes()));
+    });
+    return result;
+  }
+
   /// What is the same for all rows of the tile, beside what is not: a weight of
   /// a head, max[k](w[h, k]).
   attn::Axes ofAllRows() {
@@ -82,6 +104,13 @@ public:
   }
 
 private:
+  /// Infinity where it is not known.
+  static double extentOf(attn::KernelOp kernel, Value axis) {
+    std::optional<int64_t> extent =
+        getConstantExtent(kernel, cast<BlockArgument>(axis));
+    return extent ? double(*extent) : std::numeric_limits<double>::infinity();
+  }
+
   /// Whether a reduction is of another loop's results.
   bool readsLoopBeside(attn::ReduceOp reduction) {
     attn::Axes own = axes.setOf(reduction.getAxes());
@@ -123,13 +152,16 @@ bool cutReductionsApart(Statement &statement, const KnownAxes &known) {
 bool cutLoopsApart(Statement &statement, const KnownAxes &known) {
   attn::AxesAnalysis &axes = known.axes;
   const AxisRoles &roles = statement.roles;
-  if (hasTileLoop(statement) || roles.tile.size() != 1 || roles.loop.size() < 2)
+  if (hasTileLoop(statement))
     return false;
   LoopsApart loops(statement, axes);
-  attn::Axes apart = loops.ofOtherRows();
-  if (apart.none())
+  attn::Axes apart = loops.ofOtherPrograms(known.kernel);
+  bool hasSeveral = roles.tile.size() == 1 && roles.loop.size() > 1;
+  if (apart.none() && hasSeveral)
+    apart = loops.ofOtherRows();
+  if (apart.none() && hasSeveral)
     apart = loops.ofAllRows();
-  if (apart.none())
+  if (apart.none() && hasSeveral)
     apart = loops.ofSoftmaxes();
   apart.reset(axes.ofAny(statement.indices));
   auto reduction = statement.value.getDefiningOp<attn::ReduceOp>();
