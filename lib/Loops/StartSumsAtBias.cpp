@@ -10,7 +10,8 @@
 // that a softmax takes maxima and exponentials of. Leaves: the same
 // exponentials. Does not handle: f32 products; kernels that store a
 // logarithm, which ask for more digits than matrix instructions keep of a sum;
-// kernels without registers to spare (`tile.resources`).
+// those that store maxima to which another's scores are compared; kernels
+// without registers to spare (`tile.resources`).
 //
 // With keys n0 + j of a tile, j counted from its middle, and a row's position l
 //
@@ -29,6 +30,7 @@
 
 #include "ComparedValues.h"
 #include "KnownSigns.h"
+#include "MadeOf.h"
 #include "PositiveFactors.h"
 #include "attentile/Loops/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -137,6 +139,29 @@ std::optional<Biased> match(arith::AddFOp score) {
       return found;
   }
   return std::nullopt;
+}
+
+/// Whether another kernel has scores of its own, made as they are written, to
+/// compare with the maxima of this one's.
+bool findsMaximaForOthers(tile::KernelOp kernel) {
+  SmallVector<Value> maxima;
+  kernel->walk([&](tile::StoreOp store) {
+    if (isMadeOf(store.getValue(), llvm::IsaPred<tile::RefOp>))
+      maxima.push_back(store.getTensor());
+  });
+  auto isScore = [](Operation *op) { return isa<tile::DotOp>(op); };
+  auto readsMaxima = [&](Operation *op) {
+    auto load = dyn_cast<tile::LoadOp>(op);
+    return load && llvm::is_contained(maxima, load.getTensor());
+  };
+  return kernel->getParentOp()
+      ->walk([&](math::Exp2Op exponential) {
+        Value exponent = exponential.getOperand();
+        return isMadeOf(exponent, isScore) && isMadeOf(exponent, readsMaxima)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 bool isHidden(Value value) {
@@ -340,7 +365,7 @@ struct TileStartSumsAtBias
       });
       auto resources =
           kernel->getAttrOfType<tile::ResourcesAttr>("tile.resources");
-      if (hasLogarithm ||
+      if (hasLogarithm || findsMaximaForOthers(kernel) ||
           comparesComputed(kernel->getParentOfType<tile::ProgramOp>()) ||
           (resources && resources.getRegisters() > kMostRegisters))
         return;

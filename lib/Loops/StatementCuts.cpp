@@ -55,7 +55,8 @@ public:
   }
 
   /// What several programs would compute again: the mean square over heads and
-  /// features that scales each head, sum[g, f](x * x).
+  /// features that scales each head, sum[g, f](x * x). (Not of positions
+  /// alone.)
   attn::Axes ofOtherPrograms(attn::KernelOp kernel) {
     constexpr int64_t kFewTerms = 128; // as cheap as a grid of its own
     constexpr int64_t kOneTile = 64;
@@ -70,7 +71,9 @@ public:
       for (Value axis : reduction.getAxes())
         terms *= extentOf(kernel, axis);
       attn::Axes again = programs;
-      if (again.reset(axes.of(reduction)).none() || terms <= kFewTerms)
+      bool readsNothing = !isMadeOf(reduction, llvm::IsaPred<attn::ReadOp>);
+      if (again.reset(axes.of(reduction)).none() || terms <= kFewTerms ||
+          readsNothing)
         result.reset(axes.setOf(reduction.getAxes()));
     });
     return result;

@@ -117,7 +117,7 @@ void Generator::columnOutput() {
 }
 
 void Generator::writeOutput() {
-  switch (weighted({8, 4, 2.2, 0.8, 0.5, 0.5, 0.4, 0.5, 0.5})) {
+  switch (weighted({8, 4, 2.2, 0.8, 0.5, 0.5, 0.4, 0.5, 0.5, 0.6})) {
   case 0:
     return output("O", outer | axisM | axisE, floatType(), weightedSum());
   case 1:
@@ -168,6 +168,19 @@ void Generator::writeOutput() {
     o = let("o", o);
     return output("O", outer | axisM | axisE, "f32",
                   f("sqrt(sum[r]($ * $))", {o, o}, 0, axisR));
+  }
+  case 9: { // by what lacks axes of the output
+    ExprRef keys =
+        f("($ * $)",
+          {read(Type::Float, "rowscale", "f32", (outer & axisB) | axisN),
+           real(someOuter() | axisN, 2)});
+    ExprRef all = chance(0.3) ? f("max[n](abs($))", {keys}, 0, axisN)
+                  : chance(0.4)
+                      ? softmax("logsumexp", keys, axisN)
+                      : f("(1.0 + sum[n]($ * $))", {keys, keys}, 0, axisN);
+    ExprRef x = read(Type::Float, "residual", "T", outer | axisM | axisE);
+    return output("R", outer | axisM | axisE, floatType(),
+                  f(chance(0.5) ? "($ * $)" : "($ / $)", {x, all}));
   }
   default: { // attention to what attention gave
     ExprRef o = let("o", weightedSum());
