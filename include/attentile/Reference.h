@@ -91,7 +91,11 @@ struct ReferenceOutput {
   /// errors of more than one row.
   bool takesNormCriterion() const;
 
-  bool isExcluded(size_t i) const { return !(bounds[i] < INFINITY); }
+  /// Whether nothing can be told of an element: nor can it of a truth that may
+  /// be the other.
+  bool isExcluded(size_t i) const {
+    return !(bounds[i] < (type == ElementType::Bool ? 1 : INFINITY));
+  }
   int64_t positionOf(size_t i) const {
     return sampled ? positions[i] : static_cast<int64_t>(i);
   }

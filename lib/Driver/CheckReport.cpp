@@ -21,18 +21,14 @@ static std::string listLost(const PassCheck &check) {
   return names;
 }
 
-/// The outputs of which less than half could be compared, each with its share.
-static std::string listScarce(const PassCheck &check) {
-  std::string names;
-  llvm::raw_string_ostream os(names);
-  for (const PassCheck::OutputCount &output : check.outputs)
-    if (2 * output.excluded > output.elements)
-      os << (names.empty() ? "" : ", ")
-         << llvm::format("%.0f", 100.0 *
-                                     double(output.elements - output.excluded) /
-                                     double(output.elements))
-         << " % of " << output.name;
-  return names;
+void addIfScarce(std::string &to, llvm::StringRef output, int64_t elements,
+                 int64_t excluded) {
+  if (2 * excluded <= elements)
+    return;
+  double share = 100.0 * double(elements - excluded) / double(elements);
+  llvm::raw_string_ostream os(to);
+  os << (to.empty() ? "" : ", ") << llvm::format("%.0f", share) << " % of "
+     << output;
 }
 
 static void printFailure(llvm::raw_ostream &os, const PassCheck &check,
@@ -73,7 +69,9 @@ void report(llvm::raw_ostream &os, const PassCheck &check, size_t planned,
     return;
   }
   os << llvm::format("%3lld runs  ", (long long)check.runs);
-  std::string lost = listLost(check), scarce = listScarce(check);
+  std::string lost = listLost(check), scarce;
+  for (const PassCheck::OutputCount &output : check.outputs)
+    addIfScarce(scarce, output.name, output.elements, output.excluded);
   if (!lost.empty())
     os << (check.passed() ? "nothing to compare in " : "NOTHING TO COMPARE in ")
        << lost;
@@ -97,18 +95,23 @@ void report(llvm::raw_ostream &os, const PassCheck &check, size_t planned,
 }
 
 void explainLost(llvm::raw_ostream &os, llvm::ArrayRef<PassCheck> checks) {
-  if (llvm::all_of(checks, [](const PassCheck &check) {
-        return check.passed() || check.failedRuns > 0;
-      }))
-    return;
-  os << "  Elements are taken out where f32 may lose all of a value, as beyond "
-        "its range,\n"
-        "  or where floats that are compared lie closer than their errors: "
-        "ties.\n"
-        "  What is left of such an output is infinite, NaN or of runs with a "
-        "size of 0.\n"
-        "  Bind scalars or sizes (--bind) that keep values within f32's "
-        "range.\n";
+  bool isLost = false;
+  std::string scarce;
+  for (const PassCheck &check : checks) {
+    isLost |= !check.passed() && check.failedRuns == 0;
+    for (const PassCheck::OutputCount &output : check.outputs)
+      addIfScarce(scarce, output.name, output.elements, output.excluded);
+  }
+  if (isLost || !scarce.empty())
+    os << "  Elements are taken out where f32 may lose all of a value, as "
+          "beyond its range,\n"
+          "  or where floats that are compared lie closer than their errors: "
+          "ties.\n";
+  if (isLost)
+    os << "  What is left of such an output is infinite, NaN or of runs with "
+          "a size of 0.\n"
+          "  Bind scalars or sizes (--bind) that keep values within f32's "
+          "range.\n";
 }
 
 } // namespace attentile::checking

@@ -17,7 +17,13 @@ namespace attentile::checking {
 void report(llvm::raw_ostream &os, const PassCheck &check, size_t planned,
             const Source &source, const RunCheckOptions &options);
 
-/// Says, once, why a check failed that could compare nothing, and what to do.
+/// Adds the share of an output that could be compared, if it is less than half:
+/// "39 % of O".
+void addIfScarce(std::string &to, llvm::StringRef output, int64_t elements,
+                 int64_t excluded);
+
+/// Says, once, why little could be compared, and where it was nothing, for
+/// which a check fails, what to do.
 void explainLost(llvm::raw_ostream &os, llvm::ArrayRef<PassCheck> checks);
 
 } // namespace attentile::checking

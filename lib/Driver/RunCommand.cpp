@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BoundsCheck.h"
+#include "CheckReport.h"
 #include "GpuCompiler.h"
 #include "GpuRunner.h"
 #include "Inputs.h"
@@ -281,12 +282,15 @@ int Run::verify() {
   if (!reference)
     return fail(exitWrongProgram, llvm::toString(reference.takeError()));
   bool passed = true, isCompared = true; // each output by itself
+  std::string scarce;
   for (auto [expected, got] :
        llvm::zip_equal(reference->outputs, inputs.outs)) {
     Comparison comparison = compare(expected, got);
     passed &= comparison.passed();
-    isCompared &= comparison.excluded < comparison.elements ||
-                  comparison.elements == 0;
+    isCompared &=
+        comparison.excluded < comparison.elements || comparison.elements == 0;
+    checking::addIfScarce(scarce, comparison.name, comparison.elements,
+                          comparison.excluded);
     llvm::outs() << "  ";
     print(llvm::outs(), comparison);
     llvm::outs() << "\n";
@@ -295,6 +299,9 @@ int Run::verify() {
                    : isCompared ? "agrees"
                                 : "COULD NOT BE COMPARED")
                << " with the float64 reference"
+               << (passed && isCompared && !scarce.empty()
+                       ? " in the " + scarce + " that could be compared"
+                       : "")
                << (reference->sampled ? " in rows drawn from seed " +
                                             std::to_string(options.seed)
                                       : "")

@@ -32,6 +32,7 @@ private:
   bool isAlike(Value a, Value b) {
     if (isIndex(a) && isIndex(b))
       return rename(a, b);
+    a = computed(a), b = computed(b);
     Operation *left = a.getDefiningOp(), *right = b.getDefiningOp();
     if (a == b)
       return llvm::all_of(axes.indicesOf(axes.of(a)),
@@ -45,6 +46,13 @@ private:
           return success();
         },
         /*markEquivalent=*/nullptr, OperationEquivalence::IgnoreLocations);
+  }
+
+  /// What goes through memory is the same there.
+  static Value computed(Value value) {
+    while (auto kept = value.getDefiningOp<attn::MaterializeOp>())
+      value = kept.getOperand();
+    return value;
   }
 
   /// Whether a softmax is of two rows: one loop over the keys and two round

@@ -49,6 +49,29 @@ attn.kernel @k sizes(%M, %N) indices(%m < M, %n < N)
   }
 }
 
+/// Of a comparison that a right kernel may decide otherwise nothing is told.
+TEST(Reference, UncertainTruth) {
+  ParsedKernel kernel(R"mlir(
+attn.kernel @k sizes(%M) indices(%m < M) ins(%X: f32[M]) outs(%A: i1[M]) {
+  %x = attn.read %X[%m] : tensor<?xf32>
+  %e = math.exp %x : f32
+  %one = arith.constant 1.0 : f32
+  %a = arith.cmpf ogt, %e, %one : f32
+  attn.write %a to %A[%m] : i1, tensor<?xi1>
+})mlir");
+  HostTensor x = HostTensor::allocate(ElementType::F32, {3});
+  x.set({0}, 0);
+  x.set({1}, 1);
+  x.set({2}, -1);
+  ReferenceResult result = kernel.evaluate({x});
+  const ReferenceOutput &a = result.outputs[0];
+  EXPECT_TRUE(a.isExcluded(0));
+  EXPECT_FALSE(a.isExcluded(1));
+  EXPECT_EQ(a.values[1], 1);
+  EXPECT_FALSE(a.isExcluded(2));
+  EXPECT_EQ(a.values[2], 0);
+}
+
 /// A product that underflows f32 may be 0: divided by 0 it is NaN or infinite.
 TEST(Reference, UnderflowOverZero) {
   ParsedKernel kernel(R"mlir(
