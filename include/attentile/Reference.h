@@ -117,6 +117,10 @@ llvm::Expected<ReferenceResult> evaluate(attn::KernelOp kernel,
                                          llvm::ArrayRef<int64_t> sizes,
                                          const ReferenceOptions &options = {});
 
+/// Whether `evaluate` takes seconds and some hundred megabytes at most: its
+/// arrays have 2^24 elements or fewer.
+bool isQuicklyEvaluated(attn::KernelOp kernel, llvm::ArrayRef<int64_t> sizes);
+
 /// How an output of a kernel compares with the reference.
 struct Comparison {
   std::string name;

@@ -276,6 +276,9 @@ runCheck(const SyntaxTree &tree, const Bindings &bindings, KernelRunner &runner,
   } else {
     configs = sets.coveringSet(options.coverage);
   }
+  if (configs.empty() && sets.hasTooLarge())
+    return refuse("expected sizes at which the reference's values are of some "
+                  "million elements, found none; bind smaller ones (--bind)");
   if (configs.empty())
     return refuse("expected types, sizes and scalars that keep the kernel's "
                   "constraints, found none");

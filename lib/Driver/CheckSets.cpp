@@ -76,6 +76,17 @@ bool ConfigSets::isPermitted(const Config &config) {
   return drawn;
 }
 
+bool ConfigSets::isWanted(const Config &config) {
+  if (!isPermitted(config))
+    return false;
+  Variant &variant = *variantOf(config);
+  auto [known, isNew] = quick.try_emplace(config.sizeKey());
+  if (isNew)
+    known->second =
+        isQuicklyEvaluated(variant.kernel, sizesOf(variant, config));
+  return known->second;
+}
+
 /// Every combination; strides and values too, or else their next ones for each.
 std::vector<Config> ConfigSets::product(bool ofStridesAndValues) {
   std::vector<unsigned> counts = levels();
@@ -91,7 +102,7 @@ std::vector<Config> ConfigSets::product(bool ofStridesAndValues) {
       row[6] = configs.size() / counts[5] % counts[6];
     }
     Config config = makeConfig(row);
-    if (isPermitted(config))
+    if (isWanted(config))
       configs.push_back(config);
   } while (nextIndex(index, sizes));
   return configs;
@@ -112,7 +123,7 @@ std::vector<std::vector<unsigned>> ConfigSets::plainRows() {
                                 0,
                                 unsigned(Strides::Contiguous),
                                 unsigned(Values::Normal)};
-      if (!isPermitted(makeConfig(row)))
+      if (!isWanted(makeConfig(row)))
         continue;
       rows.push_back(row);
       break;
@@ -136,7 +147,7 @@ std::vector<Config> ConfigSets::coveringSet(Coverage coverage) {
                          -1};
   std::vector<unsigned> counts = levels();
   auto permitted = [&](llvm::ArrayRef<unsigned> row) {
-    return isPermitted(makeConfig(row));
+    return isWanted(makeConfig(row));
   };
   for (const std::vector<unsigned> &row :
        coverPairs(counts, empty, seed, permitted, plainRows()))
@@ -170,7 +181,7 @@ std::vector<Config> ConfigSets::passSet() {
             {group % counts[0], head, (i + 3 + 5 * group) % counts[2],
              (5 * i + 2 + group + shift) % counts[3], (i + group) % counts[4],
              (i + 2 * group) % counts[5], i % counts[6]});
-        if (!isPermitted(config))
+        if (!isWanted(config))
           continue;
         configs.push_back(config);
         break;

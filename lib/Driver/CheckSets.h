@@ -28,10 +28,17 @@ public:
   /// Whether the kernel's constraints hold of it, for some scalars.
   bool isPermitted(const Config &config);
 
+  /// Whether sizes were left out for being too large for the reference.
+  bool hasTooLarge() const {
+    return llvm::any_of(quick, [](const auto &sizes) { return !sizes.second; });
+  }
+
   /// The kernel of a configuration, made once; null: not permitted.
   Variant *variantOf(const Config &config);
 
 private:
+  /// Whether it is one to draw: permitted, and not too large for the reference.
+  bool isWanted(const Config &config);
   std::vector<Config> product(bool ofStridesAndValues);
   std::vector<std::vector<unsigned>> plainRows();
   Config makeConfig(llvm::ArrayRef<unsigned> row);
@@ -44,6 +51,8 @@ private:
   /// How often no scalars were found that keep the constraints, by
   /// Config::sizeKey().
   std::map<std::string, unsigned> refusals;
+  /// Whether the reference evaluates a configuration in time, likewise.
+  std::map<std::string, bool> quick;
 };
 
 } // namespace attentile::checking

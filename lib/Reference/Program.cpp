@@ -85,41 +85,60 @@ static bool isAddedUp(Operation *op) {
          });
 }
 
-/// Makes further axes outer ones while an array has too many elements, first
-/// those that leave the fewest: keys that are sums of their own have no query,
-/// so that queries are none of outerAxesOf's.
-static void splitLargeArrays(ArrayRef<WriteOp> writes, const Inputs &inputs,
-                             AxesAnalysis &axes, Axes &outer) {
-  KernelOp kernel = inputs.kernel;
-  Axes candidates(outer.size(), true);
+namespace {
+
+/// What some statements make together at given sizes.
+class Arrays {
+public:
+  Arrays(ArrayRef<WriteOp> writes, KernelOp kernel, ArrayRef<int64_t> sizes,
+         AxesAnalysis &axes);
+
+  /// Makes further axes outer ones while an array has too many elements, first
+  /// those that leave the fewest: keys that are sums of their own have no
+  /// query, so that queries are none of outerAxesOf's.
+  void splitLarge(Axes &outer) const;
+  /// The elements of the largest array, and of all.
+  std::pair<double, double> measure(const Axes &outer) const;
+
+private:
+  Axes candidates; // axes that may be outer ones
+  SmallVector<Axes> arrays;
+  SmallVector<double> extents;
+};
+
+} // namespace
+
+Arrays::Arrays(ArrayRef<WriteOp> writes, KernelOp kernel,
+               ArrayRef<int64_t> sizes, AxesAnalysis &axes)
+    : candidates(axes.setOf({}).flip()) {
   llvm::SetVector<Operation *> all;
   for (WriteOp write : writes) {
     candidates &= axes.ofAny(write->getOperands());
     all.insert_range(coneOf(write));
   }
-  SmallVector<Axes> arrays;
   for (Operation *op : all) {
     candidates.reset(boundBy(op, axes));
     if (!isAddedUp(op))
       for (Value result : op->getResults())
         arrays.push_back(axes.of(result));
   }
-  SmallVector<double> extents;
   for (BlockArgument index : kernel.getIndexArgs())
-    extents.push_back(
-        evaluateShape(kernel.getExtent(index), inputs.sizes).front());
-  // The elements of the largest array, and of all.
-  auto measure = [&](const Axes &outer) {
-    std::pair<double, double> largestAndAll;
-    for (const Axes &array : arrays) {
-      double count = 1;
-      for (unsigned axis : array.set_bits())
-        count *= outer.test(axis) ? 1 : extents[axis];
-      largestAndAll.first = std::max(largestAndAll.first, count);
-      largestAndAll.second += count;
-    }
-    return largestAndAll;
-  };
+    extents.push_back(evaluateShape(kernel.getExtent(index), sizes).front());
+}
+
+std::pair<double, double> Arrays::measure(const Axes &outer) const {
+  std::pair<double, double> largestAndAll;
+  for (const Axes &array : arrays) {
+    double count = 1;
+    for (unsigned axis : array.set_bits())
+      count *= outer.test(axis) ? 1 : extents[axis];
+    largestAndAll.first = std::max(largestAndAll.first, count);
+    largestAndAll.second += count;
+  }
+  return largestAndAll;
+}
+
+void Arrays::splitLarge(Axes &outer) const {
   while (measure(outer).first > kLargeArray) {
     Axes best = outer;
     for (unsigned axis : candidates.set_bits()) {
@@ -133,6 +152,26 @@ static void splitLargeArrays(ArrayRef<WriteOp> writes, const Inputs &inputs,
       return;
     outer = best;
   }
+}
+
+/// Statements of the same outer axes.
+static SmallVector<std::pair<Axes, SmallVector<WriteOp>>>
+groupWrites(KernelOp kernel, AxesAnalysis &axes) {
+  SmallVector<std::pair<Axes, SmallVector<WriteOp>>> groups;
+  for (Operation &op : kernel.getHeadBlock()) {
+    auto write = dyn_cast<WriteOp>(op);
+    if (!write)
+      continue;
+    Axes outer = outerAxesOf(write, axes);
+    auto *group = llvm::find_if(
+        groups, [&](auto &candidate) { return candidate.first == outer; });
+    if (group == groups.end()) {
+      groups.push_back({outer, {}});
+      group = &groups.back();
+    }
+    group->second.push_back(write);
+  }
+  return groups;
 }
 
 /// Why a kernel is none that is evaluated.
@@ -149,23 +188,9 @@ llvm::Expected<std::vector<Program>> buildPrograms(const Inputs &inputs) {
   if (llvm::Error error = checkLevel(kernel))
     return std::move(error);
   AxesAnalysis axes(kernel);
-  SmallVector<std::pair<Axes, SmallVector<WriteOp>>> groups;
-  for (Operation &op : kernel.getHeadBlock()) {
-    auto write = dyn_cast<WriteOp>(op);
-    if (!write)
-      continue;
-    Axes outer = outerAxesOf(write, axes);
-    auto *group = llvm::find_if(
-        groups, [&](auto &candidate) { return candidate.first == outer; });
-    if (group == groups.end()) {
-      groups.push_back({outer, {}});
-      group = &groups.back();
-    }
-    group->second.push_back(write);
-  }
   std::vector<Program> programs;
-  for (auto &[outer, writes] : groups) {
-    splitLargeArrays(writes, inputs, axes, outer);
+  for (auto &[outer, writes] : groupWrites(kernel, axes)) {
+    Arrays(writes, kernel, inputs.sizes, axes).splitLarge(outer);
     Builder builder(inputs, axes, outer);
     for (WriteOp write : writes)
       builder.addWrite(write);
@@ -185,6 +210,17 @@ llvm::Expected<Program> buildScalarProgram(const Inputs &inputs, Value value) {
   if (!builder.error.empty())
     return llvm::createStringError(builder.error);
   return builder.finish();
+}
+
+double countLargestArray(KernelOp kernel, ArrayRef<int64_t> sizes) {
+  AxesAnalysis axes(kernel);
+  double largest = 0;
+  for (auto &[outer, writes] : groupWrites(kernel, axes)) {
+    Arrays arrays(writes, kernel, sizes, axes);
+    arrays.splitLarge(outer);
+    largest = std::max(largest, arrays.measure(outer).first);
+  }
+  return largest;
 }
 
 } // namespace attentile::reference

@@ -257,6 +257,9 @@ struct Inputs {
 /// The programs of all attn.write of the kernel's block.
 llvm::Expected<std::vector<Program>> buildPrograms(const Inputs &inputs);
 
+/// The elements of the largest array in them.
+double countLargestArray(attn::KernelOp kernel, llvm::ArrayRef<int64_t> sizes);
+
 /// The steps of one value of sizes and scalars only; the last step is it.
 llvm::Expected<Program> buildScalarProgram(const Inputs &inputs,
                                            mlir::Value value);

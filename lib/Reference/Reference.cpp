@@ -450,4 +450,9 @@ llvm::Expected<ReferenceResult> evaluate(KernelOp kernel,
   return result;
 }
 
+bool isQuicklyEvaluated(KernelOp kernel, ArrayRef<int64_t> sizes) {
+  constexpr double kMostElements = 1 << 24;
+  return countLargestArray(kernel, sizes) <= kMostElements;
+}
+
 } // namespace attentile
