@@ -132,6 +132,8 @@ struct PassCheck {
     /// Compared and finite, in runs of which no size is 0: a NaN that stays one
     /// and a sum over nothing say nothing of the formula.
     int64_t telling = 0;
+    int64_t nonzero = 0; // of those
+    bool isZero() const { return telling > 0 && nonzero == 0; }
     bool isLost() const { return excluded > 0 && telling == 0; }
   };
   std::vector<OutputCount> outputs;

@@ -119,8 +119,10 @@ static void count(const ReferenceResult &reference, const Config &config,
     for (size_t i = 0; i < output.values.size(); ++i) {
       if (output.isExcluded(i))
         ++total.excluded;
-      else if (!ofNothing && std::isfinite(output.values[i]))
+      else if (!ofNothing && std::isfinite(output.values[i])) {
         ++total.telling;
+        total.nonzero += output.values[i] != 0;
+      }
     }
   }
 }

@@ -12,11 +12,12 @@ using namespace mlir;
 
 namespace attentile::checking {
 
-/// The outputs of which nothing could be compared.
-static std::string listLost(const PassCheck &check) {
+/// The outputs of a kind: of which nothing could be compared, say.
+static std::string list(const PassCheck &check,
+                        bool (PassCheck::OutputCount::*isOfKind)() const) {
   std::string names;
   for (const PassCheck::OutputCount &output : check.outputs)
-    if (output.isLost())
+    if ((output.*isOfKind)())
       names += (names.empty() ? "" : ", ") + output.name;
   return names;
 }
@@ -69,7 +70,9 @@ void report(llvm::raw_ostream &os, const PassCheck &check, size_t planned,
     return;
   }
   os << llvm::format("%3lld runs  ", (long long)check.runs);
-  std::string lost = listLost(check), scarce;
+  using Output = PassCheck::OutputCount;
+  std::string lost = list(check, &Output::isLost), scarce,
+              zero = list(check, &Output::isZero);
   for (const PassCheck::OutputCount &output : check.outputs)
     addIfScarce(scarce, output.name, output.elements, output.excluded);
   if (!lost.empty())
@@ -81,6 +84,8 @@ void report(llvm::raw_ostream &os, const PassCheck &check, size_t planned,
     os << "ok in the " << scarce << " that could be compared";
   else
     os << "ok";
+  if (lost.empty() && !zero.empty())
+    os << ", always 0: " << zero;
   if (!options.recorder) {
     os << llvm::format("   worst %.2f of the bound", check.worstRatio);
     for (auto [type, norms] : check.norms)
@@ -95,9 +100,10 @@ void report(llvm::raw_ostream &os, const PassCheck &check, size_t planned,
 }
 
 void explainLost(llvm::raw_ostream &os, llvm::ArrayRef<PassCheck> checks) {
-  bool isLost = false;
+  bool isLost = false, isZero = false;
   std::string scarce;
   for (const PassCheck &check : checks) {
+    isZero |= !list(check, &PassCheck::OutputCount::isZero).empty();
     isLost |= !check.passed() && check.failedRuns == 0;
     for (const PassCheck::OutputCount &output : check.outputs)
       addIfScarce(scarce, output.name, output.elements, output.excluded);
@@ -112,6 +118,10 @@ void explainLost(llvm::raw_ostream &os, llvm::ArrayRef<PassCheck> checks) {
           "a size of 0.\n"
           "  Bind scalars or sizes (--bind) that keep values within f32's "
           "range.\n";
+  if (isZero)
+    os << "  An output that is always 0 has little to compare: bind scalars "
+          "or sizes (--bind)\n"
+          "  at which it is more.\n";
 }
 
 } // namespace attentile::checking
