@@ -54,7 +54,8 @@ void sequence(tile::KernelOp kernel) {
     op->moveBefore(loop.getBody()->getTerminator());
   for (auto inner : loop.getBody()->getOps<scf::ForOp>())
     if (inner->hasAttr("tile.axis") && inner->hasAttr("tile.blocks") &&
-        !isChained(inner) && !inner->hasAttr("tile.descending"))
+        !isChained(inner) && !inner->hasAttr("tile.descending") &&
+        !inner->hasAttr("tile.in_order"))
       inner->setAttr("tile.alternating", builder.getUnitAttr());
 
   id.replaceAllUsesWith(loop.getInductionVar());

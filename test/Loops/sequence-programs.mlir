@@ -32,6 +32,7 @@ tile.program @copy sizes(%H, %M) ins(%X: f32[H, M]) outs(%Y: f32[H, M]) {
 // CHECK: scf.for
 // CHECK: } {tile.alternating, tile.axis = "n", tile.blocks = #tile.blocks<full>}
 // CHECK: } {tile.axis = "n", tile.blocks = #tile.blocks<full>, tile.descending}
+// CHECK: } {tile.axis = "n", tile.blocks = #tile.blocks<full>, tile.in_order}
 // CHECK: } {tile.axis = "n", tile.blocks = #tile.blocks<full>}
 // CHECK: } {tile.axis = "n", tile.blocks = #tile.blocks<full>}
 // CHECK: } {tile.axis = "n"}
@@ -51,6 +52,11 @@ tile.program @sums sizes(%H, %M) ins(%X: f32[H, M]) outs(%Y: f32[H]) {
       %next = arith.addf %sum, %x : f32
       scf.yield %next : f32
     } {tile.axis = "n", tile.blocks = #tile.blocks<full>, tile.descending}
+    %counted = scf.for %n = %c0 to %M step %c1 iter_args(%sum = %zero) -> (f32) {
+      %x = tile.load %X[%i, %n] : tensor<?x?xf32>, (index, index) -> f32
+      %next = arith.addf %sum, %x : f32
+      scf.yield %next : f32
+    } {tile.axis = "n", tile.blocks = #tile.blocks<full>, tile.in_order}
     %c = scf.for %n = %c0 to %i step %c1 iter_args(%sum = %zero) -> (f32) {
       %x = tile.load %X[%i, %n] : tensor<?x?xf32>, (index, index) -> f32
       %next = arith.addf %sum, %x : f32
