@@ -168,34 +168,9 @@ private:
           }
       }
     loopOf[number] = loop;
-    if (rounded.isF16())
-      for (auto *terms : {&*lhs, &*rhs})
-        for (Term &term : *terms)
-          keepGain(term, hot, statistic.lhs->loc);
     for (const Term &left : *lhs)
       for (const Term &right : *rhs)
         addSummand(number, loops[loop], left, right);
-  }
-
-  /// What multiplies a factor goes on doing so in the loop, where it is known
-  /// there: 1e5 * (p / z) may be in f16's range where p / z is not.
-  void keepGain(Term &term, const llvm::BitVector &hot, Location loc) {
-    if (!term.factor)
-      return;
-    Term gain;
-    std::swap(gain.weight, term.weight);
-    auto take = [&](SmallVector<Expr *> &from, SmallVector<Expr *> &to) {
-      llvm::erase_if(from, [&](Expr *row) {
-        bool isKnown = !row->statistics.anyCommon(hot);
-        if (isKnown)
-          to.push_back(row);
-        return isKnown;
-      });
-    };
-    take(term.numerators, gain.numerators);
-    take(term.denominators, gain.denominators);
-    if (Expr *row = rowFactor(graph, gain, loc))
-      term.factor = graph.make<arith::MulFOp>({term.factor, row});
   }
 
   /// Whether a statistic of this loop multiplies or divides what may be of any
