@@ -8,6 +8,7 @@
 #include "attentile/Frontend.h"
 #include "attentile/Library.h"
 #include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
@@ -45,11 +46,14 @@ llvm::Expected<ImportedFile> attentile::findBesideOrInLibrary(StringRef path,
   }
   llvm::sys::path::remove_dots(beside, /*remove_dot_dot=*/true);
   auto buffer = llvm::MemoryBuffer::getFile(beside);
-  if (buffer)
-    return ImportedFile{beside.str().str(), (*buffer)->getBuffer().str()};
   llvm::Expected<ImportedFile> shipped = findInLibrary(path, from);
-  if (shipped)
+  // A file named as one of the library's means that, not itself.
+  if (shipped && (!buffer || llvm::sys::fs::equivalent(beside, from)))
     return shipped;
+  if (buffer) {
+    llvm::consumeError(shipped.takeError());
+    return ImportedFile{beside.str().str(), (*buffer)->getBuffer().str()};
+  }
   return llvm::createStringError("'" + beside +
                                  "': " + buffer.getError().message() + "; " +
                                  llvm::toString(shipped.takeError()));

@@ -214,6 +214,8 @@ void Sema::checkAllKnown() {
       error(size.range, "size '" + size.name +
                             "' stands nowhere alone, so that no tensor gives "
                             "its value")
-          .note("bind it, as in --bind " + size.name + "=...");
+          .note("bind it, as in --bind " + size.name + "=...")
+          .note("or let a tensor have it as a dimension of its own, [" +
+                size.name + "]");
   }
 }
