@@ -80,6 +80,8 @@ private:
   ExprRef explicitSum();
   void rowStatistic();
   void columnOutput();
+  void layerOutput();
+  void balancedOutput();
 
   // Scores.cpp
   ExprRef rawScore();
@@ -87,9 +89,11 @@ private:
   ExprRef otherScore();
   ExprRef changeScore(ExprRef s);
   ExprRef bias(Axes available);
+  ExprRef decay();
   ExprRef tablePlace(Axes available);
   ExprRef relativeProduct(Axes available);
   ExprRef projected(Axes rows, Axes last);
+  ExprRef normed(ExprRef x, Axes last);
   ExprRef factorOf(Axes rows, Axes summed, const std::string &name);
   ExprRef real(Axes available, int depth);
   ExprRef realLeaf(Axes available);

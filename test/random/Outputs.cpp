@@ -116,8 +116,67 @@ void Generator::columnOutput() {
   }
 }
 
+/// What stands around an attention: norms, projections, losses.
+void Generator::layerOutput() {
+  auto residual = [&] {
+    return read(Type::Float, "residual", "T", outer | axisM | axisE);
+  };
+  switch (weighted({1.5, outer & axisH ? 2.0 : 0, 1, outer ? 1.0 : 0})) {
+  case 1: { // heads together
+    // No loop over tiles: its bounds may be another head's.
+    ExprRef p = probabilities[random.below(probabilities.size())];
+    ExprRef o = f("sum[n]($ * $)", {p, valueRead()}, 0, axisN);
+    Axes rest = (outer & ~axisH) | axisM;
+    if (chance(0.4))
+      return output("O", rest | axisE, floatType(),
+                    f("sum[h]($ * $)",
+                      {o, read(Type::Float, "weight", "f32", axisH)}, 0,
+                      axisH));
+    return output(
+        "O", rest | axisR, floatType(),
+        f(chance(0.5) ? "sum[h, e]($ * $)" : "sum[h](sum[e]($ * $))",
+          {o, read(Type::Float, "projection", "T", axisH | axisE | axisR)}, 0,
+          axisH | axisE));
+  }
+  case 0:
+    return output(
+        "O", outer | axisM | axisE, floatType(),
+        f("($ * $)", {normed(f("($ + $)", {residual(), weightedSum()}), axisE),
+                      read(Type::Float, "weight", "f32", axisE)}));
+  case 2: { // no key at all
+    ExprRef y = f("sum[e]($ * $)",
+                  {normed(residual(), axisE),
+                   read(Type::Float, "projection", "T", axisE | axisR)},
+                  0, axisE);
+    return output("Y", outer | axisM | axisR, floatType(),
+                  chance(0.5) ? f("max($, 0.0)", {y}) : y);
+  }
+  default: { // a cross entropy
+    ExprRef s = scores[random.below(scores.size())];
+    ExprRef label = read(Type::Int, "label", "i32", (outer & axisB) | axisM);
+    ExprRef own =
+        f("sum[n](where((n == $), $, 0.0))", {label, s}, axisN, axisN);
+    return output(
+        "L", outer, "f32",
+        f("sum[m]($ - $)", {softmax("logsumexp", s, axisN), own}, 0, axisM));
+  }
+  }
+}
+
+/// Weights of which both rows and columns have been divided by their sums.
+void Generator::balancedOutput() {
+  ExprRef s = scores[random.below(scores.size())];
+  for (int steps = 1 + weighted({3, 1}); steps > 0; --steps) {
+    s = let("s", f("($ - $)", {s, softmax("logsumexp", s, axisN)}));
+    s = let("s", f("($ - $)", {s, softmax("logsumexp", s, axisM)}));
+  }
+  ExprRef p = f("exp($)", {s});
+  output("O", outer | axisM | axisE, floatType(),
+         f("sum[n]($ * $)", {p, valueRead()}, 0, axisN));
+}
+
 void Generator::writeOutput() {
-  switch (weighted({8, 4, 2.2, 0.8, 0.5, 0.5, 0.4, 0.5, 0.5, 0.6})) {
+  switch (weighted({8, 4, 2.2, 0.8, 0.5, 0.5, 0.4, 0.5, 0.5, 0.6, 1.2, 0.3})) {
   case 0:
     return output("O", outer | axisM | axisE, floatType(), weightedSum());
   case 1:
@@ -182,6 +241,10 @@ void Generator::writeOutput() {
     return output("R", outer | axisM | axisE, floatType(),
                   f(chance(0.5) ? "($ * $)" : "($ / $)", {x, all}));
   }
+  case 10:
+    return layerOutput();
+  case 11:
+    return balancedOutput();
   default: { // attention to what attention gave
     ExprRef o = let("o", weightedSum());
     ExprRef t = f("sum[e]($ * $)", {o, readKeySide("U", axisE)}, 0, axisE);

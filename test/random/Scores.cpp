@@ -83,6 +83,32 @@ ExprRef Generator::projected(Axes rows, Axes last) {
                                    0, axisR));
 }
 
+/// Rows by their own length, their greatest element or their own softmax.
+ExprRef Generator::normed(ExprRef x, Axes last) {
+  std::string over = "[" + nameOf(last) + "]";
+  if (x->size() > 1)
+    x = let("x", x);
+  auto scaled = [&](const ExprRef &x) {
+    ExprRef squares = f("sum" + over + "($ * $)", {x, x}, 0, last);
+    if (chance(0.5))
+      squares = f("($ / " + sizeOf(last) + ")", {squares});
+    return f("($ * rsqrt(0.1 + $))", {x, squares});
+  };
+  switch (weighted({3, 1.5, 1, 1})) {
+  case 0:
+    return scaled(x);
+  case 1: { // a layer norm
+    ExprRef sum = f("sum" + over + "($)", {x}, 0, last);
+    return scaled(let("x", f("($ - $ / " + sizeOf(last) + ")", {x, sum})));
+  }
+  case 2:
+    return f("($ / (0.1 + $))",
+             {x, f("max" + over + "(abs($))", {x}, 0, last)});
+  default:
+    return f("softmax" + over + "($)", {x});
+  }
+}
+
 /// One side of a product: read, or computed from what is read.
 ExprRef Generator::factorOf(Axes rows, Axes summed, const std::string &name) {
   if (summed != axisR && chance(0.05))
@@ -90,9 +116,11 @@ ExprRef Generator::factorOf(Axes rows, Axes summed, const std::string &name) {
   bool isKey = rows == axisN;
   ExprRef value = isKey ? readKeySide(name, summed)
                         : read(Type::Float, name, "T", outer | rows | summed);
-  switch (weighted({14, 1, 1, 1, 0.7, 0.5, 0.5})) {
+  switch (weighted({14, 1, 1, 1, 0.7, 0.5, 0.5, 0.8})) {
   case 0:
     return value;
+  case 7:
+    return normed(value, summed);
   case 1: // a scale for each row, as of 8-bit tensors
     return f("($ * $)", {value, read(Type::Float, "rowscale", "f32",
                                      (outer & axisB) | rows)});
@@ -229,10 +257,24 @@ ExprRef Generator::relativeProduct(Axes available) {
   }
 }
 
+/// What gates between a key and a query leave of it: sums of all before each.
+ExprRef Generator::decay() {
+  ExprRef gate =
+      f("abs($)", {read(Type::Float, "gates", "f32", someOuter() | axisJ)});
+  auto upTo = [&](const ExprRef &place) {
+    return let("c",
+               f("sum[j](where(j <= $, $, 0.0))", {place, gate}, axisJ, axisJ));
+  };
+  ExprRef ofKey = upTo(axis(axisN));
+  return f("($ - $)", {ofKey, upTo(keyPosition())});
+}
+
 /// Something to add to a score.
 ExprRef Generator::bias(Axes available) {
   Axes heads = outer & axisH;
-  switch (weighted({3, 3, 3, 2, 1, 1, 0.7, 1})) {
+  switch (weighted({3, 3, 3, 2, 1, 1, 0.7, 1, 0.5})) {
+  case 8:
+    return decay();
   case 7:
     return relativeProduct(available);
   case 6: // projected from what is known of a pair
