@@ -133,7 +133,9 @@ struct PassCheck {
     /// and a sum over nothing say nothing of the formula.
     int64_t telling = 0;
     int64_t nonzero = 0; // of those
+    /// What was compared says little: a formula that gives 0 always would pass.
     bool isZero() const { return telling > 0 && nonzero == 0; }
+    /// Nothing that says anything was left to compare.
     bool isLost() const { return excluded > 0 && telling == 0; }
   };
   std::vector<OutputCount> outputs;

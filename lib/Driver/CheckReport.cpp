@@ -32,6 +32,12 @@ void addIfScarce(std::string &to, llvm::StringRef output, int64_t elements,
      << output;
 }
 
+/// The outputs of a check of which no half could be compared.
+static void listScarce(std::string &to, const PassCheck &check) {
+  for (const PassCheck::OutputCount &output : check.outputs)
+    addIfScarce(to, output.name, output.elements, output.excluded);
+}
+
 static void printFailure(llvm::raw_ostream &os, const PassCheck &check,
                          const PassCheck::Failure &failure,
                          const Source &source, const RunCheckOptions &options) {
@@ -73,8 +79,7 @@ void report(llvm::raw_ostream &os, const PassCheck &check, size_t planned,
   using Output = PassCheck::OutputCount;
   std::string lost = list(check, &Output::isLost), scarce,
               zero = list(check, &Output::isZero);
-  for (const PassCheck::OutputCount &output : check.outputs)
-    addIfScarce(scarce, output.name, output.elements, output.excluded);
+  listScarce(scarce, check);
   if (!lost.empty())
     os << (check.passed() ? "nothing to compare in " : "NOTHING TO COMPARE in ")
        << lost;
@@ -105,8 +110,7 @@ void explainLost(llvm::raw_ostream &os, llvm::ArrayRef<PassCheck> checks) {
   for (const PassCheck &check : checks) {
     isZero |= !list(check, &PassCheck::OutputCount::isZero).empty();
     isLost |= !check.passed() && check.failedRuns == 0;
-    for (const PassCheck::OutputCount &output : check.outputs)
-      addIfScarce(scarce, output.name, output.elements, output.excluded);
+    listScarce(scarce, check);
   }
   if (isLost || !scarce.empty())
     os << "  Elements are taken out where f32 may lose all of a value, as "

@@ -44,4 +44,25 @@ bool comparesComputed(tile::ProgramOp program) {
       .wasInterrupted();
 }
 
+bool findsMaximaForOthers(tile::KernelOp kernel) {
+  SmallVector<Value> maxima;
+  kernel->walk([&](tile::StoreOp store) {
+    if (isMadeOf(store.getValue(), llvm::IsaPred<tile::RefOp>))
+      maxima.push_back(store.getTensor());
+  });
+  auto isScore = [](Operation *op) { return isa<tile::DotOp>(op); };
+  auto readsMaxima = [&](Operation *op) {
+    auto load = dyn_cast<tile::LoadOp>(op);
+    return load && llvm::is_contained(maxima, load.getTensor());
+  };
+  return kernel->getParentOp()
+      ->walk([&](math::Exp2Op exponential) {
+        Value exponent = exponential.getOperand();
+        return isMadeOf(exponent, isScore) && isMadeOf(exponent, readsMaxima)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 } // namespace attentile

@@ -23,6 +23,10 @@ namespace attentile {
 /// result, made here or in a kernel before.
 bool comparesComputed(tile::ProgramOp program);
 
+/// Whether another kernel has scores of its own, made as they are written, to
+/// compare with the maxima of this one's.
+bool findsMaximaForOthers(tile::KernelOp kernel);
+
 } // namespace attentile
 
 #endif

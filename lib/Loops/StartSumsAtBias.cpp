@@ -30,7 +30,6 @@
 
 #include "ComparedValues.h"
 #include "KnownSigns.h"
-#include "MadeOf.h"
 #include "PositiveFactors.h"
 #include "attentile/Loops/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -139,29 +138,6 @@ std::optional<Biased> match(arith::AddFOp score) {
       return found;
   }
   return std::nullopt;
-}
-
-/// Whether another kernel has scores of its own, made as they are written, to
-/// compare with the maxima of this one's.
-bool findsMaximaForOthers(tile::KernelOp kernel) {
-  SmallVector<Value> maxima;
-  kernel->walk([&](tile::StoreOp store) {
-    if (isMadeOf(store.getValue(), llvm::IsaPred<tile::RefOp>))
-      maxima.push_back(store.getTensor());
-  });
-  auto isScore = [](Operation *op) { return isa<tile::DotOp>(op); };
-  auto readsMaxima = [&](Operation *op) {
-    auto load = dyn_cast<tile::LoadOp>(op);
-    return load && llvm::is_contained(maxima, load.getTensor());
-  };
-  return kernel->getParentOp()
-      ->walk([&](math::Exp2Op exponential) {
-        Value exponent = exponential.getOperand();
-        return isMadeOf(exponent, isScore) && isMadeOf(exponent, readsMaxima)
-                   ? WalkResult::interrupt()
-                   : WalkResult::advance();
-      })
-      .wasInterrupted();
 }
 
 bool isHidden(Value value) {

@@ -71,9 +71,8 @@ public:
       for (Value axis : reduction.getAxes())
         terms *= extentOf(kernel, axis);
       attn::Axes again = programs;
-      bool readsNothing = !isMadeOf(reduction, llvm::IsaPred<attn::ReadOp>);
       if (again.reset(axes.of(reduction)).none() || terms <= kFewTerms ||
-          readsNothing)
+          !isMadeOf(reduction, llvm::IsaPred<attn::ReadOp>)) // reads nothing
         result.reset(axes.setOf(reduction.getAxes()));
     });
     return result;
