@@ -42,13 +42,11 @@ StringRef frontend::functionCalled(StringRef word) {
       .Cases({"exp10", "log10", "log1p", "expm1"},
              "it by exp and log, as in log(1 + x)")
       .Case("tan", "sin(x) / cos(x)")
-      .Case("relu", "max(x, 0)")
+      .Cases({"relu", "gelu", "softplus", "erf"},
+             "it in lower case and import \"activations.attn\"")
       .Case("leaky_relu", "where(x > 0, x, 0.01 * x)")
       .Case("elu", "where(x > 0, x, exp(x) - 1)")
-      .Cases({"silu", "swish"}, "x * sigmoid(x)")
-      .Case("gelu", "0.5 * x * (1 + tanh(0.79788456 * (x + 0.044715 * x * x "
-                    "* x)))")
-      .Case("softplus", "max(x, 0) + log(1 + exp(-abs(x)))")
+      .Cases({"silu", "swish"}, "silu(x) and import \"activations.attn\"")
       .Cases({"logsigmoid", "log_sigmoid"}, "min(x, 0) - log(1 + exp(-abs(x)))")
       .Cases({"not", "logical_not"}, "!x")
       .Case("logical_and", "x && y")
@@ -78,5 +76,9 @@ StringRef frontend::reductionCalled(StringRef word) {
       .Case("lse", "logsumexp[n](x)")
       .Cases({"log_softmax", "logsoftmax"}, "x - logsumexp[n](x)")
       .Case("softmin", "softmax[n](-x)")
+      .Cases({"prod", "product"}, "exp(sum[n](log(x))), of what is positive")
+      .Case("cumsum", "sum[j](where(j <= n, x, 0)), with x at j")
+      .Case("topk", "where(sum[j](where(y > x, 1, 0)) < k, x, -inf), with x "
+                    "at j for y")
       .Default("");
 }
