@@ -59,7 +59,13 @@ void Generator::rowStatistic() {
                                   : masks[random.below(masks.size())];
   if (!(visible->axes & axisN))
     visible = b("(n <= $)", {keyPosition()}, axisN);
-  switch (weighted({4, 1.5, 1.5, 1, 1, 1.5, 1, 0.7})) {
+  switch (weighted({4, 1.5, 1.5, 1, 1, 1.5, 1, 0.7, 0.8})) {
+  case 8: { // the greatest one's index
+    ExprRef top = f(chance(0.7) ? "max[n]($)" : "min[n]($)", {s}, 0, axisN);
+    return output("I", rows, integerType(),
+                  i("min[n](where(($ == $), n, " + sizeOf(axisN) + "))",
+                    {s, top}, axisN, axisN));
+  }
   case 0:
     return output("L", rows, "f32", softmax("logsumexp", s, axisN));
   case 1:

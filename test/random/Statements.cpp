@@ -259,9 +259,13 @@ ExprRef Generator::weights(ExprRef s, ExprRef visible) {
     return visible ? f("where($, $, 0.0)", {visible, p}) : p;
   };
   ExprRef p;
-  switch (weighted({12, 1.5, 1, 1, 0.8, 1, 1.2, 1.5, 0.4, 0.3})) {
+  double ofHeads = s->axes & axisH ? 0.4 : 0;
+  switch (weighted({12, 1.5, 1, 1, 0.8, 1, 1.2, 1.5, 0.4, 0.3, ofHeads})) {
   case 0:
     p = softmax("softmax", s, axisN);
+    break;
+  case 10: // heads share each pair
+    p = f("softmax[h]($)", {s});
     break;
   case 8: // over all pairs
     p = softmax("softmax", s, axisM | axisN);
