@@ -8,6 +8,7 @@
 #include "SharedMemory.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/APFloat.h"
+#include "llvm/ADT/bit.h"
 #include <cmath>
 #include <cstring>
 
@@ -32,7 +33,11 @@ unsigned sizeOf(Type type) {
   return type.isIndex() ? 8 : std::max(1u, type.getIntOrFloatBitWidth() / 8);
 }
 
+// What is most frequent is asked first: a cast to FloatType looks an interface
+// up, and an APFloat allocates.
 uint64_t encode(Type type, double value) {
+  if (type.isF32())
+    return llvm::bit_cast<uint32_t>(float(value));
   if (auto real = dyn_cast<FloatType>(type))
     return toAPFloat(real, value).bitcastToAPInt().getZExtValue();
   // The largest integer is no double: its neighbour above stands for it.
@@ -40,6 +45,8 @@ uint64_t encode(Type type, double value) {
 }
 
 double decode(Type type, uint64_t bits) {
+  if (type.isF32())
+    return double(llvm::bit_cast<float>(uint32_t(bits)));
   if (auto real = dyn_cast<FloatType>(type)) {
     llvm::APFloat value(real.getFloatSemantics(),
                         llvm::APInt(real.getWidth(), bits));
@@ -52,9 +59,10 @@ double decode(Type type, uint64_t bits) {
 } // namespace
 
 double roundTo(Type type, double value) {
+  if (type.isF32())
+    return double(float(value));
   if (auto real = dyn_cast<FloatType>(type))
-    return real.isF32() ? double(float(value))
-                        : toAPFloat(real, value).convertToDouble();
+    return toAPFloat(real, value).convertToDouble();
   return value;
 }
 
