@@ -168,6 +168,10 @@ private:
           }
       }
     loopOf[number] = loop;
+    if (rounded.isF16())
+      for (auto *terms : {&*lhs, &*rhs})
+        for (Term &term : *terms)
+          shareGain(graph, term);
     for (const Term &left : *lhs)
       for (const Term &right : *rhs)
         addSummand(number, loops[loop], left, right);

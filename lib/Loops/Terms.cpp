@@ -160,4 +160,21 @@ Expr *rowFactor(Graph &graph, const Term &term, Location loc) {
   return result;
 }
 
+void shareGain(Graph &graph, Term &term) {
+  constexpr int kLarge = 8; // 256 times, or a 256th
+  const Expr *factor = term.factor;
+  while (factor && factor->is<arith::ExtFOp>())
+    factor = factor->operands[0];
+  if (!factor || factor->is<tile::LoadOp>() || term.weight == 0 ||
+      !std::isfinite(term.weight))
+    return;
+  int exponent = std::ilogb(term.weight);
+  if (std::abs(exponent) < kLarge)
+    return;
+  double half = std::ldexp(1.0, exponent / 2);
+  term.weight /= half;
+  term.factor = graph.make<arith::MulFOp>(
+      {term.factor, graph.constant(half, term.factor->loc)});
+}
+
 } // namespace attentile::fusion

@@ -52,6 +52,11 @@ Term multiply(Graph &graph, Term a, Term b, bool joinFactors);
 /// The row value numerators / denominators * weight, or null if it is 1.
 Expr *rowFactor(Graph &graph, const Term &term, mlir::Location loc);
 
+/// Lets half of a large or tiny gain multiply the factor, and half the sum. A
+/// factor may fit f16 with all of it alone, as 1e5 * (p / z) does for a z of
+/// 1e5, or without it alone; with half of it little is lost of either.
+void shareGain(Graph &graph, Term &term);
+
 } // namespace attentile::fusion
 
 #endif

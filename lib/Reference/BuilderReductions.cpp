@@ -66,6 +66,33 @@ SmallVector<Value> Builder::roundedTerms(Value value, const Axes &bound) {
   return {value};
 }
 
+/// See RoundedTerm::gains. None where a row's value multiplies the term too,
+/// without which a kernel may not round it.
+std::vector<RoundedTerm::Gain> Builder::gainsOf(Value term, const Axes &bound) {
+  std::vector<RoundedTerm::Gain> gains;
+  SmallVector<Value> stack{term};
+  constexpr unsigned kMostOps = 64; // a power counts its operand twice
+  for (unsigned ops = 0; !stack.empty(); ++ops) {
+    Operation *op = stack.pop_back_val().getDefiningOp();
+    if (!isa_and_nonnull<arith::MulFOp, arith::DivFOp>(op))
+      continue;
+    if (ops == kMostOps)
+      return {};
+    for (auto [number, operand] : llvm::enumerate(op->getOperands())) {
+      bool divides = isa<arith::DivFOp>(op) && number == 1;
+      if (axes.of(operand).anyCommon(bound)) {
+        if (!divides)
+          stack.push_back(operand);
+      } else if (axes.of(operand).any()) {
+        return {};
+      } else if (isa<arith::MulFOp>(op) || divides) {
+        gains.push_back({steps.lookup(operand), divides});
+      }
+    }
+  }
+  return gains;
+}
+
 static bool isProduct(Operation *op) {
   return isa<arith::MulFOp, arith::DivFOp, math::PowFOp>(op);
 }
@@ -195,9 +222,10 @@ Factor Builder::makeFactor(Value value, Value other, ReduceOp reduce) {
   if (!isExactFactor(value, product, bound))
     for (Value term : roundedTerms(value, bound)) {
       unsigned step = steps.lookup(term);
-      factor.roundedTerms.emplace_back(
-          step,
-          seenFrom(program.steps[step], program.steps[factor.step].arrayAxes));
+      factor.roundedTerms.push_back(
+          {step,
+           seenFrom(program.steps[step], program.steps[factor.step].arrayAxes),
+           gainsOf(term, bound)});
     }
   return factor;
 }
@@ -220,8 +248,11 @@ void Builder::addProduct(ReduceOp reduce, arith::MulFOp product) {
   for (Factor &factor : step.factors) {
     factor.strides = stridesAlong(program.steps[factor.step], along);
     step.operands.push_back(factor.step);
-    for (auto &term : factor.roundedTerms)
-      step.operands.push_back(term.first);
+    for (const RoundedTerm &term : factor.roundedTerms) {
+      step.operands.push_back(term.step);
+      for (RoundedTerm::Gain gain : term.gains)
+        step.operands.push_back(gain.step);
+    }
   }
   int64_t work = 1;
   for (unsigned axis : along)

@@ -57,6 +57,31 @@ struct Row {
 };
 } // namespace
 
+/// The product of a term's gains.
+static double gainOf(const RoundedTerm &term,
+                     const std::vector<Array> &arrays) {
+  double gain = 1;
+  for (auto [number, divides] : term.gains) {
+    double x = arrays[number].num(0).v;
+    gain = divides ? gain / x : gain * x;
+  }
+  return gain;
+}
+
+/// What a term of this value may be off by when it is rounded, with all of its
+/// gain or without it, where it may be below the type's normal numbers or
+/// beyond its largest, `most`.
+static double roundingOf(double value, double gain, ElementType type,
+                         double most) {
+  double e = halfUnit(type, value), bare = value / gain;
+  if (gain == 1 || !std::isfinite(bare))
+    return e;
+  if (std::fabs(bare) > most)
+    return kInf;
+  bool isBelow = halfUnit(type, bare) == halfUnit(type, 0);
+  return isBelow ? std::max(e, std::fabs(gain) * halfUnit(type, bare)) : e;
+}
+
 /// The factor's rounding and flush; the exact evaluation goes on unrounded.
 static std::shared_ptr<const Prepared>
 prepare(const Array &array, const Factor &factor, const Step &step,
@@ -71,14 +96,18 @@ prepare(const Array &array, const Factor &factor, const Step &step,
     return made;
   }
   prepared.eStorage.resize(count);
+  std::vector<double> gains;
+  for (const RoundedTerm &term : factor.roundedTerms)
+    gains.push_back(gainOf(term, arrays));
+  double most = largest(step.type) / double(factor.shared);
   for (size_t i = 0; i < count; ++i) {
     Num x = array.num(i);
     double e = ofOperand(x);
-    for (const auto &[number, from] : factor.roundedTerms) {
-      Num term = arrays[number].num(from[i]);
+    for (auto [rounded, gain] : llvm::zip_equal(factor.roundedTerms, gains)) {
+      Num term = arrays[rounded.step].num(rounded.from[i]);
       // What the type holds is not rounded, as an 8-bit integer in bf16.
       if (term.e != 0 || roundTo(step.type, term.v) != term.v)
-        e += halfUnit(step.type, term.v);
+        e += roundingOf(term.v, gain, step.type, most);
     }
     if (rounds &&
         !(double(factor.shared) * std::fabs(x.v) + e <= largest(step.type)))
@@ -88,8 +117,10 @@ prepare(const Array &array, const Factor &factor, const Step &step,
   prepared.e = prepared.eStorage.data();
   if (rounds) {
     prepared.wStorage.resize(count);
+    double gain = gains.size() == 1 && std::isnormal(gains[0]) ? gains[0] : 1;
     for (size_t i = 0; i < count; ++i)
-      prepared.wStorage[i] = roundTo(step.type, array.roundedAt(i));
+      prepared.wStorage[i] =
+          gain * roundTo(step.type, array.roundedAt(i) / gain);
     prepared.w = prepared.wStorage.data();
   } else {
     prepared.w = array.w.empty() ? array.v.data() : array.w.data();
@@ -106,8 +137,8 @@ std::shared_ptr<const Prepared> Evaluator::prepareFactor(const Step &step,
   if (tileCount > 0)
     return prepare(array, factor, step, arrays);
   std::vector<uint64_t> stamps{array.stamp};
-  for (const auto &[term, from] : factor.roundedTerms)
-    stamps.push_back(arrays[term].stamp);
+  for (const RoundedTerm &term : factor.roundedTerms)
+    stamps.push_back(arrays[term.step].stamp);
   Kept &kept = keptFactors[&factor];
   if (kept.stamps != stamps)
     kept = {stamps, prepare(array, factor, step, arrays)};

@@ -123,13 +123,26 @@ struct Offsets {
   }
 };
 
+/// A computed term of a factor, seen from it, whose rounding to the product's
+/// type counts.
+struct RoundedTerm {
+  unsigned step;
+  Offsets from;
+  /// Scalars that multiply or divide it: a kernel multiplies the sum by them
+  /// and rounds the term without them.
+  struct Gain {
+    unsigned step;
+    bool divides;
+  };
+  std::vector<Gain> gains;
+};
+
 /// A factor of a product, and how it enters.
 struct Factor {
   unsigned step;
-  /// The computed terms whose rounding to the product's type counts: the
-  /// factor, or both sides of a difference of softmaxes; seen from the factor.
-  /// Empty: it enters exactly.
-  std::vector<std::pair<unsigned, Offsets>> roundedTerms;
+  /// The factor, or both sides of a difference of softmaxes. Empty: it enters
+  /// exactly.
+  std::vector<RoundedTerm> roundedTerms;
   /// Whether it is a sum with a softmax in it, whose terms a kernel may
   /// multiply apart: of an infinite element that is inf - inf.
   bool mayBeSplit = false;
