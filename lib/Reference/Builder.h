@@ -69,8 +69,8 @@ private:
                      const attn::Axes &bound);
   llvm::SmallVector<mlir::Value> roundedTerms(mlir::Value value,
                                               const attn::Axes &bound);
-  std::vector<RoundedTerm::Gain> gainsOf(mlir::Value term,
-                                         const attn::Axes &bound);
+  RoundedTerm makeTerm(mlir::Value value, const Factor &factor,
+                       const attn::Axes &bound);
   bool holdsExponential(mlir::Value root, const attn::Axes &bound);
   bool holdsSplitSum(mlir::Value root, const attn::Axes &bound);
   bool isAppliedLate(mlir::Value operand, mlir::Operation *op,

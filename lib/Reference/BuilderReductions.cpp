@@ -66,31 +66,34 @@ SmallVector<Value> Builder::roundedTerms(Value value, const Axes &bound) {
   return {value};
 }
 
-/// See RoundedTerm::gains. None where a row's value multiplies the term too,
-/// without which a kernel may not round it.
-std::vector<RoundedTerm::Gain> Builder::gainsOf(Value term, const Axes &bound) {
-  std::vector<RoundedTerm::Gain> gains;
-  SmallVector<Value> stack{term};
+RoundedTerm Builder::makeTerm(Value value, const Factor &factor,
+                              const Axes &bound) {
+  auto seen = [&](unsigned step) {
+    return seenFrom(program.steps[step], program.steps[factor.step].arrayAxes);
+  };
+  unsigned own = steps.lookup(value);
+  RoundedTerm term;
+  term.step = own;
+  term.from = seen(own);
+  SmallVector<Value> stack{value};
   constexpr unsigned kMostOps = 64; // a power counts its operand twice
-  for (unsigned ops = 0; !stack.empty(); ++ops) {
+  for (unsigned ops = 0; !stack.empty() && ops < kMostOps; ++ops) {
     Operation *op = stack.pop_back_val().getDefiningOp();
     if (!isa_and_nonnull<arith::MulFOp, arith::DivFOp>(op))
       continue;
-    if (ops == kMostOps)
-      return {};
     for (auto [number, operand] : llvm::enumerate(op->getOperands())) {
       bool divides = isa<arith::DivFOp>(op) && number == 1;
       if (axes.of(operand).anyCommon(bound)) {
         if (!divides)
           stack.push_back(operand);
-      } else if (axes.of(operand).any()) {
-        return {};
       } else if (isa<arith::MulFOp>(op) || divides) {
-        gains.push_back({steps.lookup(operand), divides});
+        unsigned step = steps.lookup(operand);
+        term.gains.push_back({step, seen(step), divides});
+        term.isOfScalars &= axes.of(operand).none();
       }
     }
   }
-  return gains;
+  return term;
 }
 
 static bool isProduct(Operation *op) {
@@ -220,13 +223,8 @@ Factor Builder::makeFactor(Value value, Value other, ReduceOp reduce) {
   factor.shared = sharedWeights(value);
   Type product = reduce.getProduct().value_or(reduce.getType());
   if (!isExactFactor(value, product, bound))
-    for (Value term : roundedTerms(value, bound)) {
-      unsigned step = steps.lookup(term);
-      factor.roundedTerms.push_back(
-          {step,
-           seenFrom(program.steps[step], program.steps[factor.step].arrayAxes),
-           gainsOf(term, bound)});
-    }
+    for (Value term : roundedTerms(value, bound))
+      factor.roundedTerms.push_back(makeTerm(term, factor, bound));
   return factor;
 }
 
@@ -250,7 +248,7 @@ void Builder::addProduct(ReduceOp reduce, arith::MulFOp product) {
     step.operands.push_back(factor.step);
     for (const RoundedTerm &term : factor.roundedTerms) {
       step.operands.push_back(term.step);
-      for (RoundedTerm::Gain gain : term.gains)
+      for (const RoundedTerm::Gain &gain : term.gains)
         step.operands.push_back(gain.step);
     }
   }

@@ -57,13 +57,13 @@ struct Row {
 };
 } // namespace
 
-/// The product of a term's gains.
-static double gainOf(const RoundedTerm &term,
-                     const std::vector<Array> &arrays) {
+/// The product of a term's gains at an element of its factor.
+static double gainOf(const RoundedTerm &term, const std::vector<Array> &arrays,
+                     size_t i) {
   double gain = 1;
-  for (auto [number, divides] : term.gains) {
-    double x = arrays[number].num(0).v;
-    gain = divides ? gain / x : gain * x;
+  for (const RoundedTerm::Gain &each : term.gains) {
+    double x = arrays[each.step].num(each.from[i]).v;
+    gain = each.divides ? gain / x : gain * x;
   }
   return gain;
 }
@@ -82,6 +82,17 @@ static double roundingOf(double value, double gain, ElementType type,
   return isBelow ? std::max(e, std::fabs(gain) * halfUnit(type, bare)) : e;
 }
 
+/// A value of a factor that is this term, rounded without its gain; with it
+/// where that is a row's and the type does not hold the rest.
+static double roundedWithout(double gain, double value, const RoundedTerm &term,
+                             ElementType type) {
+  double bare = value / gain;
+  bool isHeld = term.isOfScalars || (std::fabs(bare) <= largest(type) &&
+                                     halfUnit(type, bare) > halfUnit(type, 0));
+  return std::isnormal(gain) && isHeld ? gain * roundTo(type, bare)
+                                       : roundTo(type, value);
+}
+
 /// The factor's rounding and flush; the exact evaluation goes on unrounded.
 static std::shared_ptr<const Prepared>
 prepare(const Array &array, const Factor &factor, const Step &step,
@@ -95,16 +106,14 @@ prepare(const Array &array, const Factor &factor, const Step &step,
     prepared.w = array.w.empty() ? array.v.data() : array.w.data();
     return made;
   }
-  prepared.eStorage.resize(count);
-  std::vector<double> gains;
-  for (const RoundedTerm &term : factor.roundedTerms)
-    gains.push_back(gainOf(term, arrays));
   double most = largest(step.type) / double(factor.shared);
+  prepared.eStorage.resize(count);
   for (size_t i = 0; i < count; ++i) {
     Num x = array.num(i);
     double e = ofOperand(x);
-    for (auto [rounded, gain] : llvm::zip_equal(factor.roundedTerms, gains)) {
+    for (const RoundedTerm &rounded : factor.roundedTerms) {
       Num term = arrays[rounded.step].num(rounded.from[i]);
+      double gain = rounded.isOfScalars ? gainOf(rounded, arrays, i) : 1;
       // What the type holds is not rounded, as an 8-bit integer in bf16.
       if (term.e != 0 || roundTo(step.type, term.v) != term.v)
         e += roundingOf(term.v, gain, step.type, most);
@@ -117,10 +126,14 @@ prepare(const Array &array, const Factor &factor, const Step &step,
   prepared.e = prepared.eStorage.data();
   if (rounds) {
     prepared.wStorage.resize(count);
-    double gain = gains.size() == 1 && std::isnormal(gains[0]) ? gains[0] : 1;
-    for (size_t i = 0; i < count; ++i)
+    for (size_t i = 0; i < count; ++i) {
+      const RoundedTerm &term = factor.roundedTerms.front();
+      double value = array.roundedAt(i);
       prepared.wStorage[i] =
-          gain * roundTo(step.type, array.roundedAt(i) / gain);
+          factor.roundedTerms.size() == 1
+              ? roundedWithout(gainOf(term, arrays, i), value, term, step.type)
+              : roundTo(step.type, value);
+    }
     prepared.w = prepared.wStorage.data();
   } else {
     prepared.w = array.w.empty() ? array.v.data() : array.w.data();
@@ -137,8 +150,11 @@ std::shared_ptr<const Prepared> Evaluator::prepareFactor(const Step &step,
   if (tileCount > 0)
     return prepare(array, factor, step, arrays);
   std::vector<uint64_t> stamps{array.stamp};
-  for (const RoundedTerm &term : factor.roundedTerms)
+  for (const RoundedTerm &term : factor.roundedTerms) {
     stamps.push_back(arrays[term.step].stamp);
+    for (const RoundedTerm::Gain &gain : term.gains)
+      stamps.push_back(arrays[gain.step].stamp);
+  }
   Kept &kept = keptFactors[&factor];
   if (kept.stamps != stamps)
     kept = {stamps, prepare(array, factor, step, arrays)};

@@ -128,13 +128,17 @@ struct Offsets {
 struct RoundedTerm {
   unsigned step;
   Offsets from;
-  /// Scalars that multiply or divide it: a kernel multiplies the sum by them
-  /// and rounds the term without them.
+  /// What multiplies or divides it and lacks the axes of the sum, seen from the
+  /// factor: a kernel multiplies the sum by it and rounds the term without it.
   struct Gain {
     unsigned step;
+    Offsets from;
     bool divides;
   };
   std::vector<Gain> gains;
+  /// They are scalars: what is a row's a kernel may not take out where the term
+  /// leaves its type's range without.
+  bool isOfScalars = true;
 };
 
 /// A factor of a product, and how it enters.
