@@ -177,6 +177,7 @@ private:
   void collectLets(llvm::ArrayRef<ast::Statement> body);
   void collectLet(ast::Name name, unsigned number);
   void collectIndices(const ast::Expr &expr);
+  void collectIterations();
   llvm::StringRef kindName(Entity entity) const;
   /// `isRead`: it has indices, as a tensor.
   void reportUnknown(const Scope &scope, ast::Name name, bool isRead = false);

@@ -104,6 +104,7 @@ void Sema::collectNames() {
     }
   }
   checkRanges();
+  collectIterations();
 }
 
 void Sema::reportUnknown(const Scope &scope, ast::Name name, bool isRead) {
@@ -172,6 +173,7 @@ std::optional<unsigned> Sema::indexVariable(const Scope &scope,
     e.note("did you mean '" + nearest + "'?");
   else
     e.note("its range is the size of a dimension in which it stands plainly, "
-           "as m in Q[b, h, m, d]");
+           "as m in Q[b, h, m, d], or where a loop over it ends, as in "
+           "tiles(0 .. 10, 1), at a number or a size");
   return std::nullopt;
 }

@@ -58,6 +58,35 @@ void Sema::addStand(ast::Name name, const SizeExpr &extent) {
   rangesConflict |= index.extent != &extent && !sameSize(*index.extent, extent);
 }
 
+/// An index variable that stands plainly nowhere has the range of the loop over
+/// it, if that ends at a number or a size: iterations.
+void Sema::collectIterations() {
+  llvm::SmallDenseMap<StringRef, unsigned> found;
+  for (const ast::Statement *statement : statements) {
+    const ast::TileLoop *loop = statement->loop;
+    if (!loop)
+      continue;
+    const Expr &upper = *loop->upper;
+    auto end =
+        upper.kind == Expr::Ref ? names.find(upper.name.str()) : names.end();
+    bool isOfSize = end != names.end() && end->second.kind == Entity::Size;
+    auto known = found.find(loop->axis.str());
+    if ((!isOfSize && upper.kind != Expr::Int) ||
+        (known == found.end() && names.contains(loop->axis.str())))
+      continue;
+    const SizeExpr *extent = sizeExpr(upper);
+    if (!extent)
+      continue;
+    if (known == found.end()) {
+      found.try_emplace(loop->axis.str(), kernel.indices.size());
+      addStand(loop->axis, *extent);
+    } else if (const CheckedIndex &index = kernel.indices[known->second];
+               !sameSize(*index.extent, *extent)) {
+      reportRanges(index, loop->axis, *extent);
+    }
+  }
+}
+
 /// The index variable that stands plainly as an index; null: there is none.
 const CheckedIndex *Sema::indexNamed(const Expr &index) const {
   if (index.kind != Expr::Ref)

@@ -88,8 +88,10 @@ const TypedExpr *Sema::entityValue(const Expr &expr, Entity entity,
     }
     if (!let.isDefined) {
       // [L1.19]
-      error(range, "'" + name + "' is used before its let")
-          .note(file, entity.range, "it is defined here");
+      Diagnostic &e = error(range, "'" + name + "' is used before its let");
+      e.note(file, entity.range, "it is defined here");
+      if (range.begin > entity.range.begin) // in its own value
+        e.note("where an index variable is meant, the let has another name");
       return nullptr;
     }
     if (currentUses)

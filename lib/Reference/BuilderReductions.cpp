@@ -79,7 +79,10 @@ RoundedTerm Builder::makeTerm(Value value, const Factor &factor,
   constexpr unsigned kMostOps = 64; // a power counts its operand twice
   for (unsigned ops = 0; !stack.empty() && ops < kMostOps; ++ops) {
     Operation *op = stack.pop_back_val().getDefiningOp();
-    if (!isa_and_nonnull<arith::MulFOp, arith::DivFOp>(op))
+    // What a loop over tiles has from before it is one value.
+    if (!isa_and_nonnull<arith::MulFOp, arith::DivFOp>(op) ||
+        !llvm::all_of(op->getOperands(),
+                      [&](Value operand) { return steps.contains(operand); }))
       continue;
     for (auto [number, operand] : llvm::enumerate(op->getOperands())) {
       bool divides = isa<arith::DivFOp>(op) && number == 1;

@@ -78,6 +78,7 @@ private:
                      const std::string &starts, const std::string &body,
                      std::vector<ExprRef> operands);
   ExprRef explicitSum();
+  ExprRef iterated(ExprRef start);
   void rowStatistic();
   void columnOutput();
   void layerOutput();

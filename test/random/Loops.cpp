@@ -35,6 +35,21 @@ void Generator::loopOverTiles(std::vector<std::string> carried,
   program.statements.push_back({name, "", "", loop, std::move(carried)});
 }
 
+/// A row's value after some steps, each of which knows its number.
+ExprRef Generator::iterated(ExprRef start) {
+  std::string x = fresh("x"), t = fresh("t");
+  ExprRef from = let("from", start);
+  ExprRef step = real(from->axes, 1);
+  ExprRef loop = makeExpr(
+      Type::Float,
+      "for " + t + " in tiles(0 .. " + std::to_string(1 + random.below(6)) +
+          ", 1) carry (" + x + " = $) { next (" + x + " = 0.5 * " + x +
+          " + $ * sum[" + t + "](" + t + ")); }",
+      {from, step});
+  program.statements.push_back({x, "", "", loop, {x}});
+  return leaf(Type::Float, x, from->axes);
+}
+
 /// A sum of values by weights, tile by tile: the online softmax as it is
 /// written by hand, or what depends on the tiles.
 ExprRef Generator::explicitSum() {

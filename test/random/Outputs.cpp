@@ -59,7 +59,9 @@ void Generator::rowStatistic() {
                                   : masks[random.below(masks.size())];
   if (!(visible->axes & axisN))
     visible = b("(n <= $)", {keyPosition()}, axisN);
-  switch (weighted({4, 1.5, 1.5, 1, 1, 1.5, 1, 0.7, 0.8})) {
+  switch (weighted({4, 1.5, 1.5, 1, 1, 1.5, 1, 0.7, 0.8, 0.5})) {
+  case 9:
+    return output("J", rows, "f32", iterated(softmax("logsumexp", s, axisN)));
   case 8: { // the greatest one's index
     ExprRef top = f(chance(0.7) ? "max[n]($)" : "min[n]($)", {s}, 0, axisN);
     return output("I", rows, integerType(),
