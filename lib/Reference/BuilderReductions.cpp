@@ -66,6 +66,7 @@ SmallVector<Value> Builder::roundedTerms(Value value, const Axes &bound) {
   return {value};
 }
 
+/// See RoundedTerm.
 RoundedTerm Builder::makeTerm(Value value, const Factor &factor,
                               const Axes &bound) {
   auto seen = [&](unsigned step) {
