@@ -178,6 +178,7 @@ private:
   bool grouped = false;    // keys have fewer heads
   bool isSelf = false;     // queries and keys are of one size, S
   bool sharesSize = false; // values are as wide as keys
+  bool mixesHeads = false; // loops over tiles are the same for all of them
   std::string bytes;       // the tensors of the keys' side that have 8 bits
   ExprRef gathered;        // where keys or values are, or null: at n
   bool isIndexed = false;  // that is an element of a tensor

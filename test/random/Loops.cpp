@@ -19,7 +19,7 @@ void Generator::loopOverTiles(std::vector<std::string> carried,
     loopTile = onWarps || !gpu.empty()
                    ? pick<int64_t>({1, 5, 8, 16, 16, 24, 32})
                    : pick<int64_t>({1, 8, 16, 24, 64});
-  Axes common = outer | axisM;
+  Axes common = (mixesHeads ? outer & ~axisH : outer) | axisM;
   for (const ExprRef &operand : operands)
     common &= operand->axes;
   ExprRef from = chance(0.85) ? number(0) : integer(common & outer, 1);

@@ -266,6 +266,7 @@ ExprRef Generator::weights(ExprRef s, ExprRef visible) {
     break;
   case 10: // heads share each pair
     p = f("softmax[h]($)", {s});
+    mixesHeads = true;
     break;
   case 8: // over all pairs
     p = softmax("softmax", s, axisM | axisN);
