@@ -8,7 +8,8 @@
 // Does: makes a score that is a sum of products over several axes, as over
 // groups of features, a sum of products over one of them, one for each index of
 // the others; and a score that is a sum of few terms, such as a distance of
-// points, the terms added one by one. Expects: attn.kernel, before
+// points, the terms added one by one; of many terms over several axes it marks
+// it with attn.materialize. Expects: attn.kernel, before
 // attn-form-grids; nested sums as one (attn-merge-sums). Leaves: the same
 // formulas. Does not handle: axes whose size is not known; sums within loops
 // over tiles.
@@ -24,6 +25,10 @@
 // Terms that are no product of matrices are computed for each row and key, and
 // a tile has a multiple of 16 of them along each axis: of three coordinates it
 // computes sixteen. One by one they are tiles of rows and keys.
+//
+// Many such terms over several axes, as of a Mahalanobis distance, would be
+// tiles of rows, keys and both axes, each element written out. In workspace the
+// sum is a grid's own, which goes over one of the axes index by index.
 //
 // On a CPU, where one formula is one number, the order of such sums hangs on
 // the formula alone: one axis inside, as of a product of matrices, a sum for
@@ -58,6 +63,11 @@ constexpr int64_t kMostTerms = 1024, kMostInRegisters = 256;
 
 /// Few terms: fewer than would be computed of padded axes.
 constexpr int64_t kFewTerms = 24;
+
+/// Terms that are no product and are reduced in a tile, over several axes: on a
+/// CPU, whose loops need not be written out, more (measured:
+/// docs/performance.md).
+constexpr int64_t kMostInTile = 24, kMostInLoops = 256;
 
 /// Longer sums are left alone.
 constexpr int64_t kMostSummed = 1 << 16;
@@ -100,6 +110,23 @@ public:
     result.others = llvm::to_vector(axes.indicesOf(summed));
     llvm::erase(result.others, result.kept);
     return result;
+  }
+
+  /// Whether a sum over several axes, in another reduction, has more terms than
+  /// `most` that are no product of matrices.
+  bool hasManyTerms(attn::ReduceOp sum, int64_t most) {
+    if (sum.getAxes().size() < 2 || sum.getKind() != attn::ReduceKind::Sum ||
+        !isa<FloatType>(sum.getType()) || sum.getProduct() || !isReduced(sum) ||
+        isMadeOfReductions(sum.getOperand()))
+      return false;
+    double terms = 1;
+    for (BlockArgument index : axes.indicesOf(axes.setOf(sum.getAxes()))) {
+      std::optional<int64_t> extent = getConstantExtent(kernel, index);
+      if (!extent)
+        return false;
+      terms *= double(*extent);
+    }
+    return terms > double(most);
   }
 
   SmallVector<int64_t> extentsOf(const ShortAxes &found) {
@@ -256,6 +283,19 @@ void nest(attn::ReduceOp sum, const ShortAxes &found) {
   sum.erase();
 }
 
+void throughMemory(attn::ReduceOp sum) {
+  OpBuilder builder(sum->getContext());
+  builder.setInsertionPointAfter(sum);
+  Value value = sum.getResult();
+  auto mark = attn::MaterializeOp::create(builder, sum.getLoc(),
+                                          value.getType(), value, "score");
+  value.replaceAllUsesExcept(mark, mark);
+  remark::passed(sum.getLoc(),
+                 remark::RemarkOpts::name("ManyTerms").category(DEBUG_TYPE))
+      << remark::add("a score of many terms over several axes, no product of "
+                     "matrices, goes through workspace");
+}
+
 /// The extents of a sum's axes, that which is summed first last.
 using Order = SmallVector<int64_t>;
 
@@ -288,8 +328,12 @@ struct AttnUnrollSums : impl::AttnUnrollSumsBase<AttnUnrollSums> {
             ofScores.push_back(search.extentsOf(*axes));
       for (attn::ReduceOp sum : sums) {
         std::optional<ShortAxes> found = search.find(sum);
-        if (!found)
+        if (!found) {
+          if (search.hasManyTerms(sum,
+                                  multiplyAdds ? kMostInLoops : kMostInTile))
+            throughMemory(sum);
           continue;
+        }
         auto slice = search.findSlice(sum, *found);
         bool isUnrolled = slice && found->fitsTile;
         if (!isUnrolled && !found->kept) // through memory

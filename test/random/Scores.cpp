@@ -149,7 +149,18 @@ ExprRef Generator::productScore(Axes summed, const std::string &suffix) {
 /// What is no product of a query and a key.
 ExprRef Generator::otherScore() {
   Axes heads = outer & axisH;
-  switch (weighted({2, 1.5, 2, 1})) {
+  switch (weighted({2, 1.5, 2, 1, 0.4})) {
+  case 4: { // a distance with all pairs of two axes
+    ExprRef q = read(Type::Float, "Q", "T", outer | axisM | axisD);
+    ExprRef k = readKeySide("K", axisD);
+    ExprRef metric =
+        read(Type::Float, "projection", "T", heads | axisD | axisR);
+    return f("(0.1 * sum[d, r]((($ - $) * $) * ($ - $)))",
+             {q, k, metric,
+              read(Type::Float, "points", "f32", outer | axisM | axisR),
+              read(Type::Float, "points", "f32", outer | axisN | axisR)},
+             0, axisD | axisR);
+  }
   case 0: { // distances
     ExprRef q = read(Type::Float, "Q", "T", outer | axisM | axisD);
     ExprRef k = readKeySide("K", axisD);
