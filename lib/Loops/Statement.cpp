@@ -205,7 +205,8 @@ private:
       if (!rest.test(number) || !among.test(number))
         continue;
       unsigned shared = countShared(number);
-      if ((mustShare && shared == 0) || (best && shared <= most))
+      if ((mustShare && shared == 0) || (best && shared <= most) ||
+          isThirdOfLoop(number))
         continue;
       best = index;
       most = shared;
@@ -252,6 +253,31 @@ private:
     });
     llvm::for_each(statement.cuts, count); // from workspace
     return shared;
+  }
+
+  /// Whether a loop over tiles has two axes in a tile of which all that it
+  /// reads has this one too: as rows it would be a third, with nothing in
+  /// common.
+  bool isThirdOfLoop(unsigned axis) {
+    if (!isOverTiles)
+      return false;
+    attn::Axes inTile = whole;
+    inTile |= loop;
+    inTile.reset(walk);
+    bool isThird = false, shares = false;
+    auto visit = [&](Value read) {
+      attn::Axes own = axes.of(read), others = own;
+      others &= inTile;
+      if (!own.test(axis))
+        shares |= others.any() && !isIndexOnly(read);
+      else
+        isThird |= others.count() > 1;
+    };
+    forEachOwn(statement, [&](Operation *op) {
+      op->walk([&](attn::ReadOp read) { visit(read); });
+    });
+    llvm::for_each(statement.cuts, visit); // from workspace
+    return isThird && !shares;
   }
 
   /// The axes that both factors of a loop's product have and all that the loop
