@@ -96,7 +96,8 @@ def TileFuseOnlineSoftmax : Pass<"tile-fuse-online-softmax"> {
     formula has no such form (a threshold on p), or whose terms would cancel
     ((s - mu) * p), take the next loop, and a remark names the operation. So do,
     where products round their factors, p - 0.5, and in f16 weights that a sum of
-    the same loop divides, unless they are a softmax's.
+    the same loop divides, unless they are a softmax's. In f16 half of a large
+    constant in c stays with g.
 
     A loop that the kernel writes itself may carry such reductions as they run.
     It is read the other way: a carried sum is one if its factor is what its
