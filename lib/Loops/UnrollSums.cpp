@@ -112,12 +112,12 @@ public:
     return result;
   }
 
-  /// Whether a sum over several axes, in another reduction, has more terms than
-  /// `most` that are no product of matrices.
+  /// Whether a sum over several axes, for each row and key of another
+  /// reduction, has more terms than `most` that are no product of matrices.
   bool hasManyTerms(attn::ReduceOp sum, int64_t most) {
     if (sum.getAxes().size() < 2 || sum.getKind() != attn::ReduceKind::Sum ||
         !isa<FloatType>(sum.getType()) || sum.getProduct() || !isReduced(sum) ||
-        isMadeOfReductions(sum.getOperand()))
+        isMadeOfReductions(sum.getOperand()) || !isOfPairs(sum.getOperand()))
       return false;
     double terms = 1;
     for (BlockArgument index : axes.indicesOf(axes.setOf(sum.getAxes()))) {
