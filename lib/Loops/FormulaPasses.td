@@ -130,11 +130,11 @@ def AttnUnrollSums : Pass<"attn-unroll-sums"> {
     for each index of the others, sixteen at most. Of more, or of factors that
     go through memory, it is a sum of sums: a grid of its own, all scores in
     memory. Up to 24 terms that are no product of matrices, as the distance of
-    two points, are added one by one: tiles have a multiple of 16 of them. More of
-    them over several axes, as of a Mahalanobis distance, go through workspace
-    (with `multiply-adds` from 257 on). With `multiply-adds` a score is the same sum of sums in each of these ways, one
-    for each axis, and so are other sums of `x * y` over axes of a score's
-    extents, as a row's own.
+    two points, are added one by one: tiles have a multiple of 16 of them. More
+    of them over several axes, as of a Mahalanobis distance, go through
+    workspace (with `multiply-adds` from 257 on). With `multiply-adds` a score
+    is the same sum of sums in each of these ways, one for each axis, and so are
+    other sums of `x * y` over axes of a score's extents, as a row's own.
 
     Before:
 

@@ -32,6 +32,14 @@ bool isMadeOf(Value value, llvm::function_ref<bool(Operation *)> isOfKind) {
 
 bool isHere(Operation *op) { return !isa<attn::MaterializeOp>(op); }
 
+void materialize(Value value, StringRef name) {
+  OpBuilder builder(value.getContext());
+  builder.setInsertionPointAfterValue(value);
+  auto mark = attn::MaterializeOp::create(builder, value.getLoc(),
+                                          value.getType(), value, name);
+  value.replaceAllUsesExcept(mark, mark);
+}
+
 bool isReduced(Value value) {
   SetVector<Operation *> users;
   users.insert_range(value.getUsers());

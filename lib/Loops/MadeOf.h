@@ -27,6 +27,9 @@ bool isMadeOf(mlir::Value value,
 /// For sliceOf: whether what an operation makes stays out of memory.
 bool isHere(mlir::Operation *op);
 
+/// Puts a value through memory for all that uses it, by a name for readers.
+void materialize(mlir::Value value, llvm::StringRef name);
+
 /// Whether a reduction is made of the value, not through memory.
 bool isReduced(mlir::Value value);
 

@@ -163,11 +163,7 @@ struct AttnMaterializeFactors
   void runOnOperation() override {
     getOperation()->walk([](attn::KernelOp kernel) {
       for (auto [factor, reason] : FactorSearch(kernel).run()) {
-        OpBuilder builder(factor.getContext());
-        builder.setInsertionPointAfterValue(factor);
-        auto mark = attn::MaterializeOp::create(
-            builder, factor.getLoc(), factor.getType(), factor, "factor");
-        factor.replaceAllUsesExcept(mark, mark);
+        materialize(factor, "factor");
         remarkOn(factor, reason);
       }
     });

@@ -243,15 +243,11 @@ private:
   /// count, nor does what is one element an iteration.
   unsigned countShared(unsigned axis) {
     unsigned shared = 0;
-    auto count = [&](Value read) {
+    forEachRead([&](Value read) {
       attn::Axes own = axes.of(read);
       shared += own.anyCommon(loop) && own.test(walk) && !own.test(axis) &&
                 !isIndexOnly(read);
-    };
-    forEachOwn(statement, [&](Operation *op) {
-      op->walk([&](attn::ReadOp read) { count(read); });
     });
-    llvm::for_each(statement.cuts, count); // from workspace
     return shared;
   }
 
@@ -265,19 +261,23 @@ private:
     inTile |= loop;
     inTile.reset(walk);
     bool isThird = false, shares = false;
-    auto visit = [&](Value read) {
+    forEachRead([&](Value read) {
       attn::Axes own = axes.of(read), others = own;
       others &= inTile;
       if (!own.test(axis))
         shares |= others.any() && !isIndexOnly(read);
       else
         isThird |= others.count() > 1;
-    };
+    });
+    return isThird && !shares;
+  }
+
+  /// What the statement reads, from tensors and from workspace.
+  void forEachRead(llvm::function_ref<void(Value)> visit) {
     forEachOwn(statement, [&](Operation *op) {
       op->walk([&](attn::ReadOp read) { visit(read); });
     });
-    llvm::for_each(statement.cuts, visit); // from workspace
-    return isThird && !shares;
+    llvm::for_each(statement.cuts, visit);
   }
 
   /// The axes that both factors of a loop's product have and all that the loop

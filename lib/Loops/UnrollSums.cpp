@@ -44,6 +44,7 @@
 #include "attentile/Loops/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace attentile {
 #define GEN_PASS_DEF_ATTNUNROLLSUMS
@@ -61,16 +62,13 @@ namespace {
 /// what registers do.
 constexpr int64_t kMostTerms = 1024, kMostInRegisters = 256;
 
-/// Few terms: fewer than would be computed of padded axes.
-constexpr int64_t kFewTerms = 24;
-
-/// Terms that are no product and are reduced in a tile, over several axes: on a
-/// CPU, whose loops need not be written out, more (measured:
+/// Few terms: fewer than would be computed of padded axes; on a CPU, whose
+/// loops need not be written out, over several axes more (measured:
 /// docs/performance.md).
-constexpr int64_t kMostInTile = 24, kMostInLoops = 256;
+constexpr uint64_t kFewTerms = 24, kFewInLoops = 256;
 
 /// Longer sums are left alone.
-constexpr int64_t kMostSummed = 1 << 16;
+constexpr uint64_t kMostSummed = 1 << 16;
 
 /// Elements of 16 bits that one copy reads.
 constexpr int64_t kPacket = 8;
@@ -86,7 +84,7 @@ bool isMadeOfReductionsHere(Value value) {
 struct ShortAxes {
   BlockArgument kept;
   SmallVector<BlockArgument> others;
-  int64_t indices = 1; // of the others
+  uint64_t indices = 1; // of the others
   bool fitsTile = false;
 };
 
@@ -102,7 +100,7 @@ public:
   /// The axes of a sum of products over several that both factors have.
   std::optional<ShortAxes> findOrder(attn::ReduceOp sum) {
     if (sum.getAxes().size() < 2 || !findMultiplyAdds(sum, axes) ||
-        !countTerms(sum) || isMadeOfReductionsHere(sum.getOperand()))
+        !isShort(sum) || isMadeOfReductionsHere(sum.getOperand()))
       return std::nullopt;
     ShortAxes result;
     const attn::Axes summed = axes.setOf(sum.getAxes());
@@ -114,19 +112,13 @@ public:
 
   /// Whether a sum over several axes, for each row and key of another
   /// reduction, has more terms than `most` that are no product of matrices.
-  bool hasManyTerms(attn::ReduceOp sum, int64_t most) {
+  bool hasManyTerms(attn::ReduceOp sum, uint64_t most) {
     if (sum.getAxes().size() < 2 || sum.getKind() != attn::ReduceKind::Sum ||
         !isa<FloatType>(sum.getType()) || sum.getProduct() || !isReduced(sum) ||
         isMadeOfReductions(sum.getOperand()) || !isOfPairs(sum.getOperand()))
       return false;
-    double terms = 1;
-    for (BlockArgument index : axes.indicesOf(axes.setOf(sum.getAxes()))) {
-      std::optional<int64_t> extent = getConstantExtent(kernel, index);
-      if (!extent)
-        return false;
-      terms *= double(*extent);
-    }
-    return terms > double(most);
+    std::optional<uint64_t> terms = countTerms(sum);
+    return terms && *terms > most;
   }
 
   SmallVector<int64_t> extentsOf(const ShortAxes &found) {
@@ -189,9 +181,9 @@ private:
     if (!factors || sum.getAxes().size() < 2 || !isReduced(sum) ||
         isMadeOfReductions(sum.getOperand()))
       return std::nullopt;
-    std::optional<int64_t> terms = countTerms(sum);
-    if (!terms)
+    if (!isShort(sum))
       return std::nullopt;
+    const int64_t terms = *countTerms(sum);
     const attn::Axes summed = axes.setOf(sum.getAxes());
     attn::Axes shared = summed;
     shared &= axes.of(factors.getLhs());
@@ -203,23 +195,29 @@ private:
     for (BlockArgument index : axes.indicesOf(summed))
       if (index != result.kept)
         result.others.push_back(index);
-    result.indices = *terms / *getConstantExtent(kernel, result.kept);
-    result.fitsTile = result.indices <= kMostProducts && *terms <= kMostTerms;
+    result.indices = terms / *getConstantExtent(kernel, result.kept);
+    result.fitsTile = result.indices <= kMostProducts && terms <= kMostTerms;
     // What one factor has alone is better summed by itself than in all scores.
     if (!result.fitsTile && shared != summed)
       return std::nullopt;
     return result;
   }
 
-  /// The terms of a sum, if they are known to be some and not too many.
-  std::optional<int64_t> countTerms(attn::ReduceOp sum) {
-    int64_t terms = 1;
+  /// The terms of a sum, if they are known to be some.
+  std::optional<uint64_t> countTerms(attn::ReduceOp sum) {
+    uint64_t terms = 1;
     for (BlockArgument index : axes.indicesOf(axes.setOf(sum.getAxes()))) {
       std::optional<int64_t> extent = getConstantExtent(kernel, index);
-      if (!extent || *extent == 0 || (terms *= *extent) > kMostSummed)
+      if (!extent || *extent == 0)
         return std::nullopt;
+      terms = llvm::SaturatingMultiply(terms, uint64_t(*extent));
     }
     return terms;
+  }
+
+  bool isShort(attn::ReduceOp sum) {
+    std::optional<uint64_t> terms = countTerms(sum);
+    return terms && *terms <= kMostSummed;
   }
 
   /// That of these axes which a sum of products has inside; null if it is none
@@ -284,12 +282,7 @@ void nest(attn::ReduceOp sum, const ShortAxes &found) {
 }
 
 void throughMemory(attn::ReduceOp sum) {
-  OpBuilder builder(sum->getContext());
-  builder.setInsertionPointAfter(sum);
-  Value value = sum.getResult();
-  auto mark = attn::MaterializeOp::create(builder, sum.getLoc(),
-                                          value.getType(), value, "score");
-  value.replaceAllUsesExcept(mark, mark);
+  materialize(sum.getResult(), "score");
   remark::passed(sum.getLoc(),
                  remark::RemarkOpts::name("ManyTerms").category(DEBUG_TYPE))
       << remark::add("a score of many terms over several axes, no product of "
@@ -329,8 +322,7 @@ struct AttnUnrollSums : impl::AttnUnrollSumsBase<AttnUnrollSums> {
       for (attn::ReduceOp sum : sums) {
         std::optional<ShortAxes> found = search.find(sum);
         if (!found) {
-          if (search.hasManyTerms(sum,
-                                  multiplyAdds ? kMostInLoops : kMostInTile))
+          if (search.hasManyTerms(sum, multiplyAdds ? kFewInLoops : kFewTerms))
             throughMemory(sum);
           continue;
         }

@@ -78,7 +78,12 @@ RoundedTerm Builder::makeTerm(Value value, const Factor &factor,
   term.from = seen(own);
   SmallVector<Value> stack{value};
   constexpr unsigned kMostOps = 64; // a power counts its operand twice
-  for (unsigned ops = 0; !stack.empty() && ops < kMostOps; ++ops) {
+  for (unsigned ops = 0; !stack.empty(); ++ops) {
+    if (ops == kMostOps) {
+      term.gains.clear();
+      term.isOfScalars = true;
+      break;
+    }
     Operation *op = stack.pop_back_val().getDefiningOp();
     // What a loop over tiles has from before it is one value.
     if (!isa_and_nonnull<arith::MulFOp, arith::DivFOp>(op) ||

@@ -108,35 +108,35 @@ prepare(const Array &array, const Factor &factor, const Step &step,
   }
   double most = largest(step.type) / double(factor.shared);
   prepared.eStorage.resize(count);
+  prepared.e = prepared.eStorage.data();
+  if (!rounds) {
+    for (size_t i = 0; i < count; ++i)
+      prepared.eStorage[i] = ofOperand(array.num(i));
+    prepared.w = array.w.empty() ? array.v.data() : array.w.data();
+    return made;
+  }
+  prepared.wStorage.resize(count);
+  prepared.w = prepared.wStorage.data();
+  const bool isOneTerm = factor.roundedTerms.size() == 1;
   for (size_t i = 0; i < count; ++i) {
     Num x = array.num(i);
-    double e = ofOperand(x);
+    double e = ofOperand(x), gain = 1;
     for (const RoundedTerm &rounded : factor.roundedTerms) {
       Num term = arrays[rounded.step].num(rounded.from[i]);
-      double gain = rounded.isOfScalars ? gainOf(rounded, arrays, i) : 1;
+      gain = gainOf(rounded, arrays, i);
       // What the type holds is not rounded, as an 8-bit integer in bf16.
       if (term.e != 0 || roundTo(step.type, term.v) != term.v)
-        e += roundingOf(term.v, gain, step.type, most);
+        e +=
+            roundingOf(term.v, rounded.isOfScalars ? gain : 1, step.type, most);
     }
-    if (rounds &&
-        !(double(factor.shared) * std::fabs(x.v) + e <= largest(step.type)))
-      e = kInf;
-    prepared.eStorage[i] = e;
-  }
-  prepared.e = prepared.eStorage.data();
-  if (rounds) {
-    prepared.wStorage.resize(count);
-    for (size_t i = 0; i < count; ++i) {
-      const RoundedTerm &term = factor.roundedTerms.front();
-      double value = array.roundedAt(i);
-      prepared.wStorage[i] =
-          factor.roundedTerms.size() == 1
-              ? roundedWithout(gainOf(term, arrays, i), value, term, step.type)
-              : roundTo(step.type, value);
-    }
-    prepared.w = prepared.wStorage.data();
-  } else {
-    prepared.w = array.w.empty() ? array.v.data() : array.w.data();
+    bool isHeld =
+        double(factor.shared) * std::fabs(x.v) + e <= largest(step.type);
+    prepared.eStorage[i] = isHeld ? e : kInf;
+    double value = array.roundedAt(i);
+    prepared.wStorage[i] =
+        isOneTerm ? roundedWithout(gain, value, factor.roundedTerms.front(),
+                                   step.type)
+                  : roundTo(step.type, value);
   }
   return made;
 }
