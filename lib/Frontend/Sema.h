@@ -304,6 +304,8 @@ private:
                        SourceRange range);
   const TypedExpr *product(AxisSet axes, const TypedExpr *operand,
                            SourceRange range, unsigned budget);
+  const TypedExpr *productOfHidden(AxisSet axes, const TypedExpr *operand,
+                                   SourceRange range);
   const TypedExpr *byteProduct(AxisSet axes, const TypedExpr *operand,
                                SourceRange range, unsigned budget);
   const TypedExpr *sumFirst(AxisSet bound,

@@ -15,6 +15,7 @@
 //   sum[n](p * w * V)         p(m,n), w(n), V(n,e): w joins the computed side
 //   sum[n]((p - l*r) * V)     p, r of two softmaxes: sum(p*V) - l*sum(r*V)
 //   sum[d, f](Q * W * K)      Q(m,d), W(d,f), K(n,f): sum[f](sum[d](Q*W) * K)
+//   sum[n](where(c, V, 0))    c(m,n), V(n,e), a read: where(c, 1, 0) * V
 //
 // and put together again as (left side) * (right side), which is what the
 // attn dialect's `product` reads its two factors from.
@@ -30,6 +31,9 @@ using Factors = llvm::SmallVector<const TypedExpr *, 4>;
 
 /// More factors are no product anybody writes.
 static constexpr unsigned maxFactors = 12;
+
+/// How often a sum may be split into sums, each with half of it.
+static constexpr unsigned kBudget = 8;
 
 /// Takes a multiplication apart; false if it has too many factors.
 static bool flatten(const TypedExpr *expr, Factors &factors) {
@@ -329,9 +333,81 @@ const TypedExpr *Sema::product(AxisSet bound, const TypedExpr *operand,
   return multiply(outer, range);
 }
 
+/// What a sum's factor is under where(c, x, 0) or where(c, 0, x), and c or what
+/// it must not be; null if it is neither.
+static const TypedExpr *underCondition(const TypedExpr &factor) {
+  auto isZero = [](const TypedExpr *value) {
+    return value->op == TypedExpr::FloatConst && value->floatValue == 0;
+  };
+  if (factor.op != TypedExpr::Select || factor.type != ValueType::Float)
+    return nullptr;
+  return isZero(factor.operands[2])   ? factor.operands[1]
+         : isZero(factor.operands[1]) ? factor.operands[2]
+                                      : nullptr;
+}
+
+/// Takes conditions beside the factors of a multiplication, or beside a read,
+/// for factors: a computed value alone would be rounded. What lacks all of the
+/// sum's axes may stand around it. False if there are none or too many.
+static bool splitConditions(const CheckedKernel &kernel, Factors &factors,
+                            Factors &conditions) {
+  for (size_t i = 0; i < factors.size(); ++i)
+    while (const TypedExpr *value = underCondition(*factors[i])) {
+      const TypedExpr *innermost = value;
+      while (const TypedExpr *next = underCondition(*innermost))
+        innermost = next;
+      Factors inner;
+      if ((innermost->op != TypedExpr::Mul && !readType(innermost, kernel)) ||
+          !flatten(value, inner))
+        break;
+      conditions.push_back(factors[i]);
+      factors[i] = inner.front();
+      factors.append(inner.begin() + 1, inner.end());
+      if (factors.size() + conditions.size() > maxFactors)
+        return false;
+    }
+  return !conditions.empty();
+}
+
+/// The same as matrix products, with conditions as factors of 1 and 0; null if
+/// it is none.
+const TypedExpr *Sema::productOfHidden(AxisSet bound, const TypedExpr *operand,
+                                       SourceRange range) {
+  Factors factors, conditions, around;
+  if (operand->type != ValueType::Float || !flatten(operand, factors) ||
+      !splitConditions(kernel, factors, conditions))
+    return nullptr;
+  auto withValues = [&](const TypedExpr &hidden, const TypedExpr *value) {
+    bool isFirst = underCondition(hidden) == hidden.operands[1];
+    const TypedExpr *zero = hidden.operands[isFirst ? 2 : 1];
+    return make(
+        TypedExpr::Select, ValueType::Float, hidden.range,
+        {hidden.operands[0], isFirst ? value : zero, isFirst ? zero : value});
+  };
+  for (const TypedExpr *hidden : conditions) {
+    if (!(hidden->operands[0]->axes & bound)) {
+      around.push_back(hidden);
+      continue;
+    }
+    const TypedExpr *one = floatConst(1, hidden->range);
+    const TypedExpr *factor = one ? withValues(*hidden, one) : nullptr;
+    if (!factor)
+      return nullptr;
+    factors.insert(factors.begin(), factor);
+  }
+  const TypedExpr *multiplied = multiply(factors, range);
+  const TypedExpr *result =
+      multiplied ? product(bound, multiplied, range, kBudget) : nullptr;
+  for (const TypedExpr *hidden : around)
+    result = result ? withValues(*hidden, result) : nullptr;
+  return result;
+}
+
 const TypedExpr *Sema::sum(AxisSet bound, const TypedExpr *operand,
                            SourceRange range) {
-  const TypedExpr *result = product(bound, operand, range, /*budget=*/8);
+  const TypedExpr *result = product(bound, operand, range, kBudget);
+  if (!result)
+    result = productOfHidden(bound, operand, range);
   if (!result) {
     TypedExpr sum{};
     sum.op = TypedExpr::Sum;

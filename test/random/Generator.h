@@ -74,6 +74,7 @@ private:
   ExprRef softmax(const std::string &name, ExprRef s, Axes over);
   ExprRef valueRead();
   ExprRef weightedSum();
+  ExprRef hiddenSum(ExprRef p, ExprRef v);
   void loopOverTiles(std::vector<std::string> carried,
                      const std::string &starts, const std::string &body,
                      std::vector<ExprRef> operands);

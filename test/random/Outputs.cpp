@@ -26,8 +26,9 @@ ExprRef Generator::weightedSum() {
           {v, read(Type::Float, "rowscale", "f32", (outer & axisB) | axisN)});
   else if (chance(0.06))
     v = f("tanh($)", {v});
-  ExprRef o =
-      chance(0.08) ? explicitSum() : f("sum[n]($ * $)", {p, v}, 0, axisN);
+  ExprRef o = chance(0.08)   ? explicitSum()
+              : chance(0.06) ? hiddenSum(p, v)
+                             : f("sum[n]($ * $)", {p, v}, 0, axisN);
   Axes all = outer | axisM | axisE;
   switch (weighted({12, 1, 1, 1, 0.7, 0.7})) {
   case 0:
@@ -48,6 +49,23 @@ ExprRef Generator::weightedSum() {
     o = f("($ - $)", {o, f("sum[n]($ * $)", {p, valueRead()}, 0, axisN)});
   }
   return o;
+}
+
+/// Values, with weights or without, beside a condition of pairs.
+ExprRef Generator::hiddenSum(ExprRef p, ExprRef v) {
+  ExprRef visible = masks.empty() || chance(0.5)
+                        ? condition(outer | axisM | axisN, 1)
+                        : masks[random.below(masks.size())];
+  const char *hidden = chance(0.7) ? "where($, $, 0.0)" : "where($, 0.0, $)";
+  switch (weighted({2, 1, 1})) {
+  case 0:
+    return f("sum[n]($)", {f(hidden, {visible, v})}, 0, axisN);
+  case 1:
+    return f("sum[n]($)", {f(hidden, {visible, f("($ * $)", {p, v})})}, 0,
+             axisN);
+  default:
+    return f("sum[n]($ * $)", {p, f(hidden, {visible, v})}, 0, axisN);
+  }
 }
 
 /// One number for each query.
