@@ -155,7 +155,9 @@ const TypedExpr *Sema::checkNext(const ast::Carried &next,
                              "with axis '" +
                                  kernel.indices[axis].name + "'")
         .note("reduce over it, as in sum[" + kernel.indices[axis].name +
-              "](...)");
+              "](...)" +
+              (currentLoop->size == 1 ? ", which is the value of its one index"
+                                      : ""));
     return nullptr;
   }
   return carried.type == ValueType::Float ? toFloat(value) : value;
