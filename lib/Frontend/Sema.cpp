@@ -106,6 +106,7 @@ void Sema::run() {
   groupAlike();
   keepFactors();
   findHeadSizes();
+  keepFactorsOfRows();
   checkAllKnown();
 }
 

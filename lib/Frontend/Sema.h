@@ -342,7 +342,9 @@ private:
                      const Scope &scope);
 
   //===--- SemaFactors.cpp ------------------------------------------------===//
-  void keepFactors();
+  void keepFactors(bool unknownIsLong = false);
+  /// The same of more factors, where that leaves no head size to be known.
+  void keepFactorsOfRows();
   llvm::StringRef nameOf(const TypedExpr &value) const;
   const TypedExpr *materialize(const TypedExpr *value, llvm::StringRef name,
                                SourceRange range);

@@ -16,13 +16,16 @@
 //   - the factors of a product that is a score: one in a function that is not
 //     linear, within a reduction;
 //   - a factor beside weights: softmaxes, or what is made of scores;
+//   - a factor of a product over an axis longer than head sizes, beside as many
+//     rows, sum[n](A[m, n] * sum[f](X[n, f] * W[f, e])), where its size is
+//     known, or where the kernel would be refused for a size that is not;
 //
 // where a factor has the axes of a reduction in it, and lacks one of the other
 // factor's. Not what is of pairs of the factor's own axes, as scores that heads
 // mix: that would be larger than what it is made of. Decided here, not by a
 // pass, as head sizes depend on it: what goes through memory is inside nothing.
-// So no size is asked: one may be given later. And so are factors of what a
-// score sums alone, as softmax[h](w[h]) in a sum over h and d: they are the
+// So no head size is asked: one may be given later. And so are factors of what
+// a score sums alone, as softmax[h](w[h]) in a sum over h and d: they are the
 // same for all rows and keys, and what is summed with them would stand in no
 // tile.
 //
@@ -35,6 +38,9 @@ using namespace attentile::frontend;
 
 /// A factor of more is nothing anybody writes.
 static constexpr unsigned kMostSums = 16;
+
+/// What may stand whole in a tile.
+static constexpr int64_t kHeadSize = 512;
 
 /// Whether a value is not a sum of its operands' multiples.
 static bool isNonlinear(const TypedExpr &node) {
@@ -56,10 +62,19 @@ struct Below {
 /// Finds the factors. What stands above a node is known before it is visited.
 class FactorSearch {
 public:
+  /// `unknownIsLong`: an axis is longer than head sizes if its size is unknown.
   FactorSearch(const CheckedKernel &kernel,
-               llvm::ArrayRef<const TypedExpr *> nodes)
+               llvm::ArrayRef<const TypedExpr *> nodes, bool unknownIsLong)
       : isLive(nodes.size()), isReduced(nodes.size()), isScore(nodes.size()),
         isKept(nodes.size()) {
+    for (auto [i, index] : llvm::enumerate(kernel.indices)) {
+      std::optional<int64_t> extent = kernel.evaluate(*index.extent);
+      const AxisSet axis = AxisSet(1) << i;
+      if (extent ? *extent > kHeadSize : unknownIsLong)
+        isLong |= axis;
+      if (!extent || *extent > kHeadSize)
+        isLongOrUnknown |= axis;
+    }
     for (const TypedExpr *node : nodes)
       below.push_back(collect(*node));
     for (const CheckedStatement &statement : kernel.body)
@@ -174,10 +189,12 @@ private:
   bool isComputedAgain(const TypedExpr &sum, const TypedExpr &factor,
                        const TypedExpr &other) const {
     const Below &own = below[factor.order], &beside = below[other.order];
+    const AxisSet again = other.axes & ~factor.axes;
     bool isOfValues = beside.statistics & sum.bound ||
                       (beside.isOfWeights() && !own.isOfWeights());
-    if ((!isScore[sum.order] && !isOfValues) || own.statistics & sum.bound ||
-        !(other.axes & ~factor.axes))
+    bool isOfRows = isLong & sum.bound && isLongOrUnknown & again;
+    if ((!isScore[sum.order] && !isOfValues && !isOfRows) ||
+        own.statistics & sum.bound || !again)
       return false;
     return llvm::any_of(own.sums, [&](const TypedExpr *reduction) {
       return reduction->axes == factor.axes &&
@@ -186,6 +203,7 @@ private:
     });
   }
 
+  AxisSet isLong = 0, isLongOrUnknown = 0;
   std::vector<Below> below;
   // What products sum of which a factor has nothing else.
   llvm::SmallVector<AxisSet> weighted;
@@ -203,11 +221,11 @@ llvm::StringRef Sema::nameOf(const TypedExpr &value) const {
   return "factor";
 }
 
-void Sema::keepFactors() {
+void Sema::keepFactors(bool unknownIsLong) {
   // Loops over tiles say themselves what is computed where.
   if (llvm::any_of(nodes, [](const TypedExpr *node) { return node->loop; }))
     return;
-  FactorSearch search(kernel, nodes);
+  FactorSearch search(kernel, nodes, unknownIsLong);
   if (llvm::none_of(nodes, [&](const TypedExpr *node) {
         return search.isFactorKept(*node);
       }))
@@ -219,6 +237,25 @@ void Sema::keepFactors() {
                          ? materialize(copy, nameOf(old), old.range)
                          : copy;
             });
+}
+
+void Sema::keepFactorsOfRows() {
+  auto isRefused = [&] {
+    return llvm::any_of(kernel.sizes, [](const CheckedSize &size) {
+      return size.isHead && !size.bound;
+    });
+  };
+  if (options.mode == CheckMode::Syntax || !isRefused())
+    return;
+  std::vector<const TypedExpr *> written = nodes;
+  auto body = kernel.body;
+  keepFactors(/*unknownIsLong=*/true);
+  findHeadSizes();
+  if (!isRefused())
+    return;
+  nodes = std::move(written);
+  kernel.body = std::move(body);
+  findHeadSizes();
 }
 
 const TypedExpr *Sema::materialize(const TypedExpr *value, llvm::StringRef name,

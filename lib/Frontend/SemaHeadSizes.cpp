@@ -169,6 +169,11 @@ static std::vector<Root> rootsOf(const CheckedKernel &kernel,
 }
 
 void Sema::findHeadSizes() {
+  for (CheckedSize &size : kernel.sizes)
+    size.isHead = false;
+  headAxes.clear();
+  sizesAroundSums.clear();
+  reducedDeep = 0;
   // Which axes are whole in all that is written.
   AxisSet inside = 0, notWhole = 0, known = 0;
   AxisSet notLoop = 0;                // may not be loops instead

@@ -346,9 +346,16 @@ static const TypedExpr *underCondition(const TypedExpr &factor) {
                                       : nullptr;
 }
 
-/// Takes conditions beside the factors of a multiplication, or beside a read,
-/// for factors: a computed value alone would be rounded. What lacks all of the
-/// sum's axes may stand around it. False if there are none or too many.
+/// Whether a value is a matrix product, through memory or not.
+static bool isProduct(const TypedExpr *value) {
+  while (value->op == TypedExpr::Materialize)
+    value = value->operands[0];
+  return value->isProduct;
+}
+
+/// Takes conditions beside the factors of a multiplication, beside a read or a
+/// matrix product, for factors: another computed value would be rounded. False
+/// if there are none or too many.
 static bool splitConditions(const CheckedKernel &kernel, Factors &factors,
                             Factors &conditions) {
   for (size_t i = 0; i < factors.size(); ++i)
@@ -357,7 +364,8 @@ static bool splitConditions(const CheckedKernel &kernel, Factors &factors,
       while (const TypedExpr *next = underCondition(*innermost))
         innermost = next;
       Factors inner;
-      if ((innermost->op != TypedExpr::Mul && !readType(innermost, kernel)) ||
+      if ((innermost->op != TypedExpr::Mul && !isProduct(innermost) &&
+           !readType(innermost, kernel)) ||
           !flatten(value, inner))
         break;
       conditions.push_back(factors[i]);
@@ -369,13 +377,32 @@ static bool splitConditions(const CheckedKernel &kernel, Factors &factors,
   return !conditions.empty();
 }
 
+/// Whether factors are a matrix's, conditions or not: a product without them,
+/// one that is summed again, or a read whose rows the sum does not run along. A
+/// row's running sum, of all heads, is none: it would lose bits on tensor
+/// cores.
+static bool areOfMatrix(AxisSet bound, const Factors &factors,
+                        const CheckedKernel &kernel) {
+  auto isMatrix = [&](const TypedExpr *factor) {
+    if (isProduct(factor))
+      return true;
+    if (!readType(factor, kernel))
+      return false;
+    while (factor->op != TypedExpr::Read)
+      factor = factor->operands[0];
+    return !(factor->operands.back()->axes & bound);
+  };
+  return llvm::any_of(factors, isMatrix) || split(bound, factors, kernel);
+}
+
 /// The same as matrix products, with conditions as factors of 1 and 0; null if
 /// it is none.
 const TypedExpr *Sema::productOfHidden(AxisSet bound, const TypedExpr *operand,
                                        SourceRange range) {
   Factors factors, conditions, around;
   if (operand->type != ValueType::Float || !flatten(operand, factors) ||
-      !splitConditions(kernel, factors, conditions))
+      !splitConditions(kernel, factors, conditions) ||
+      !areOfMatrix(bound, factors, kernel))
     return nullptr;
   auto withValues = [&](const TypedExpr &hidden, const TypedExpr *value) {
     bool isFirst = underCondition(hidden) == hidden.operands[1];
