@@ -305,14 +305,17 @@ static bool compareFloat(int64_t predicate, double a, double b) {
 }
 
 /// Where one element alone is near its row's extreme it is the extreme: both
-/// are computed alike. Whether all comparisons are certain then.
-static bool decideLoneExtremes(const Step &step, Array &to) {
+/// are computed alike, unless it may be NaN. Whether all comparisons are
+/// certain then.
+static bool decideLoneExtremes(const Step &step, const Array &elements,
+                               Array &to) {
   llvm::DenseMap<size_t, unsigned> near;
   for (int64_t i = 0; i < step.count; ++i)
     near[step.from.back()[i]] += to.e[i] > 0;
   bool exact = true;
   for (int64_t i = 0; i < step.count; ++i) {
-    if (near[step.from.back()[i]] == 1)
+    if (near[step.from.back()[i]] == 1 &&
+        std::isfinite(elements.num(step.from.front()[i]).e))
       to.e[i] = 0;
     exact &= to.e[i] == 0;
   }
@@ -367,7 +370,7 @@ void Evaluator::computeWhole(const Step &step, Array &to) {
       exact &= to.e[i] == 0;
     }
     if (step.isOfExtreme && !exact)
-      exact = decideLoneExtremes(step, to);
+      exact = decideLoneExtremes(step, a, to);
     if (exact)
       to.e.clear();
     return;

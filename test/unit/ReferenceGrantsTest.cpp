@@ -454,3 +454,28 @@ attn.kernel @k sizes(%M) indices(%m < M) ins(%X: f32[M]) outs(%A: f32[M]) {
   EXPECT_EQ(a.values[2], -1);
   EXPECT_EQ(a.bounds[2], 0);
 }
+
+/// A row's only element is its greatest, unless a kernel may make NaN of it: a
+/// norm whose squares f32 loses.
+TEST(Reference, ExtremeThatMayBeNaN) {
+  ParsedKernel kernel(R"mlir(
+attn.kernel @k sizes(%M) indices(%m < M, %n < 1)
+    ins(%X: f32[M, 1]) outs(%A: i1[M]) {
+  %x = attn.read %X[%m, %n] : tensor<?x1xf32>
+  %square = arith.mulf %x, %x : f32
+  %norm = math.rsqrt %square : f32
+  %s = arith.mulf %x, %norm : f32
+  %most = attn.reduce max %s over (%n) : f32
+  %is = arith.cmpf oeq, %s, %most : f32
+  %a = attn.reduce any %is over (%n) : i1
+  attn.write %a to %A[%m] : i1, tensor<?xi1>
+})mlir");
+  HostTensor x = HostTensor::allocate(ElementType::F32, {2, 1});
+  x.set({0, 0}, 2);
+  x.set({1, 0}, 1e-40);
+  ReferenceResult result = kernel.evaluate({x});
+  const ReferenceOutput &a = result.outputs[0];
+  EXPECT_FALSE(a.isExcluded(0));
+  EXPECT_EQ(a.values[0], 1);
+  EXPECT_TRUE(a.isExcluded(1));
+}
