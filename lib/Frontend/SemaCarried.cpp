@@ -212,10 +212,13 @@ void Sema::inferCarried(const ast::TileLoop &loop, const ast::Statement &next,
 }
 
 /// As in `next (h = sum[d](W[e, d] * h))`, where h has the axis e and cannot
-/// have d before it.
+/// have d before it. A loop over single indices has sums over its own axis, of
+/// one term.
 void Sema::warnOfLostAxis(const Expr &sum, const TypedExpr &product,
                           AxisSet bound) {
-  if (product.op != TypedExpr::Mul)
+  if (product.op != TypedExpr::Mul ||
+      (currentLoop && currentLoop->size == 1 &&
+       bound == AxisSet(1) << currentLoop->axis))
     return;
   for (const TypedExpr *factor : product.operands) {
     if (factor->op != TypedExpr::Carried || factor->axes & bound ||

@@ -46,6 +46,10 @@ constexpr GpuTiles kTilesOfSums = {.rowsPerWarp = kGranularity,
                                    .stages = 0,
                                    .keepLeft = false};
 
+/// Predicted registers of which most live in memory: a row by itself is faster
+/// then, and compiled in far less time.
+constexpr int64_t kFarTooMany = 4 * kRegisterLimit;
+
 /// What a doubling of a loop's work weighs beside one of its tiles.
 constexpr double kWaste = 1.5;
 
@@ -67,7 +71,12 @@ public:
       : grid(grid), kernel(kernel), requested(requested), target(target),
         tiling(tiling), splitReduced(tiling.splitReduced), model(grid, axes) {}
 
-  FailureOr<TileChoice> run();
+  LogicalResult choose();
+  /// Predicted of a thread by the tiles chosen, more than there are if they
+  /// spill.
+  int64_t registers() const { return chosen->use.registers; }
+  /// What was chosen, told in remarks.
+  TileChoice finish();
 
 private:
   int64_t registerLimit(const GpuTiles &tiles, const GpuUse &use) const;
@@ -101,6 +110,7 @@ private:
   llvm::DenseMap<Value, int64_t> fixed; // whole axes
   int64_t columns = 1;                  // of the widest
   GpuTiles preferred;
+  std::optional<Candidate> chosen;
 };
 
 /// Whole axes have their extent, padded.
@@ -315,7 +325,7 @@ std::optional<Candidate> Chooser::findAny(bool isForced) {
   return std::nullopt;
 }
 
-FailureOr<TileChoice> Chooser::run() {
+LogicalResult Chooser::choose() {
   if (failed(setFixedSizes()))
     return failure();
   bool isForced = false;
@@ -334,12 +344,14 @@ FailureOr<TileChoice> Chooser::run() {
                << kGranularity << " for '" << nameOf(axis) << "' on "
                << target.name << ", got " << request->second;
     }
-  std::optional<Candidate> chosen = findAny(isForced);
-  if (!chosen) {
-    failToFit(make(requested, preferred));
-    return failure();
-  }
+  chosen = findAny(isForced);
+  if (!chosen)
+    return failToFit(make(requested, preferred));
   bufferTwice(*chosen);
+  return success();
+}
+
+TileChoice Chooser::finish() {
   const GpuUse &use = chosen->use;
   GpuUse table = make(requested, preferred).use;
   if (int64_t limit = registerLimit(preferred, table);
@@ -360,6 +372,34 @@ FailureOr<TileChoice> Chooser::run() {
 
 } // namespace
 
+/// Whether a loop reads tiles of two axes that all indices of this one have in
+/// common, as rows their keys: programs would read them again for each.
+static bool sharesTiles(attn::GridOp grid, Value axis,
+                        attn::AxesAnalysis &axes) {
+  attn::Axes loop = axes.setOf(grid.getLoop()), tile = loop,
+             own = axes.setOf(axis);
+  loop |= axes.setOf(grid.getWalk());
+  tile |= axes.setOf(grid.getTile());
+  tile |= axes.setOf(grid.getWhole());
+  return grid
+      .walk([&](attn::ReadOp read) {
+        attn::Axes ofRead = axes.of(read), inTile = ofRead;
+        inTile &= tile;
+        bool isShared = ofRead.anyCommon(loop) && inTile.count() > 1 &&
+                        !ofRead.anyCommon(own);
+        return isShared ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Makes each index of a tile's axis a program of its own.
+static void makePrograms(attn::GridOp grid, Value axis) {
+  SmallVector<Value> tile(grid.getTile());
+  llvm::erase(tile, axis);
+  grid.getStepMutable().append(axis);
+  grid.getTileMutable().assign(tile);
+}
+
 FailureOr<TileChoice>
 chooseGpuTileSizes(attn::GridOp grid, attn::KernelOp kernel,
                    attn::AxesAnalysis &axes, const RequestedSizes &requested,
@@ -368,7 +408,48 @@ chooseGpuTileSizes(attn::GridOp grid, attn::KernelOp kernel,
   for (auto loop : grid.getBody().getOps<attn::ForOp>())
     sizes[kernel.nameOf(cast<BlockArgument>(loop.getAxis()))] =
         llvm::alignTo(loop.getSize(), kGranularity);
-  return Chooser(grid, kernel, axes, sizes, target, tiling).run();
+  auto choose = [&] {
+    auto chooser =
+        std::make_unique<Chooser>(grid, kernel, axes, sizes, target, tiling);
+    return succeeded(chooser->choose()) ? std::move(chooser) : nullptr;
+  };
+  // The axis whose indices leave the fewest registers as programs.
+  auto findRows = [&](int64_t most) {
+    BlockArgument best;
+    const SmallVector<Value> step(grid.getStep()), tile(grid.getTile());
+    for (Value axis : tile) {
+      if (requested.contains(kernel.nameOf(cast<BlockArgument>(axis))) ||
+          sharesTiles(grid, axis, axes))
+        continue;
+      makePrograms(grid, axis);
+      ScopedDiagnosticHandler quiet(grid.getContext(),
+                                    [](Diagnostic &) { return success(); });
+      if (std::unique_ptr<Chooser> other = choose();
+          other && other->registers() <= most) {
+        best = cast<BlockArgument>(axis);
+        most = other->registers();
+      }
+      grid.getStepMutable().assign(step);
+      grid.getTileMutable().assign(tile);
+    }
+    return best;
+  };
+  std::unique_ptr<Chooser> chooser = choose();
+  while (chooser && chooser->registers() > kFarTooMany) {
+    BlockArgument rows = findRows(chooser->registers() / 2);
+    if (!rows)
+      break;
+    makePrograms(grid, rows);
+    chooser = choose();
+    remark::passed(
+        grid.getLoc(),
+        remark::RemarkOpts::name("RowsAsPrograms").category(DEBUG_TYPE))
+        << remark::add("each '{0}' is a program: registers do not hold several",
+                       kernel.nameOf(rows));
+  }
+  if (!chooser)
+    return failure();
+  return chooser->finish();
 }
 
 } // namespace attentile

@@ -27,7 +27,9 @@ def AttnToTile : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
     Tile sizes are the target's. For a GPU they come from a table, or are the
     nearest to it that fit registers and shared memory; whole axes are padded to
     multiples of 16, and `tile.resources` on each kernel says what the tiles
-    take.
+    take. Where tiles need four times the registers that there are, and half of
+    that at most without one of their axes, each of its indices is a program,
+    if no loop reads tiles that they share.
 
     Before:
 
