@@ -230,10 +230,28 @@ Offsets Builder::seenFrom(const Step &operand, ArrayRef<unsigned> along) {
   return offsets;
 }
 
-/// The reductions along axes `of` that the two choices of a selection of floats
-/// are computed from.
-std::vector<unsigned> Builder::statisticsOf(const Step &select,
-                                            const Axes &of) {
+/// The axes along which a value is reduced, once or again; all where a loop
+/// over tiles takes it.
+Axes Builder::reducedAxesOf(Value value) {
+  Axes result = axes.setOf({});
+  llvm::SetVector<Value> reached;
+  reached.insert(value);
+  for (size_t i = 0; i < reached.size(); ++i)
+    for (Operation *user : reached[i].getUsers()) {
+      if (user->getNumRegions() || user->hasTrait<OpTrait::IsTerminator>())
+        return result.set();
+      if (auto reduce = dyn_cast<ReduceOp>(user))
+        result |= axes.setOf(reduce.getAxes());
+      reached.insert_range(user->getResults());
+    }
+  return result;
+}
+
+/// The reductions along axes of a selection of floats that its two choices are
+/// computed from, if they lack an axis along which the value is reduced: a
+/// kernel may multiply that sum by them.
+std::vector<unsigned> Builder::statisticsOf(const Step &select, Value value) {
+  const Axes of = axes.of(value), reduced = reducedAxesOf(value);
   std::vector<unsigned> left(select.operands.begin() + 1,
                              select.operands.end());
   std::vector<unsigned> found;
@@ -245,10 +263,13 @@ std::vector<unsigned> Builder::statisticsOf(const Step &select,
     if (step.kind != Kind::Float || !step.bound.anyCommon(of) ||
         !seen.insert(number).second)
       continue;
-    if (isReduction(step.op))
-      found.push_back(number);
-    else
+    if (isReduction(step.op)) {
+      Axes ofRow = step.axes; // a softmax's statistics
+      if (reduced.test(ofRow.reset(step.bound)))
+        found.push_back(number);
+    } else {
       left.insert(left.end(), step.operands.begin(), step.operands.end());
+    }
   }
   return found;
 }
@@ -377,7 +398,7 @@ unsigned Builder::add(Value root) {
       for (Value operand : op->getOperands())
         step.operands.push_back(steps.lookup(operand));
       if (step.op == Op::Select && step.kind == Kind::Float)
-        llvm::append_range(step.operands, statisticsOf(step, axes.of(value)));
+        llvm::append_range(step.operands, statisticsOf(step, value));
       if (auto compare = dyn_cast<arith::CmpFOp>(op)) {
         step.whole = relationsOf(compare.getPredicate());
         // What is cast to an integer is compared with itself.

@@ -54,7 +54,8 @@ private:
   void addOutside(mlir::Value value, LoopBody &body);
   unsigned tileAxis() const { return axes.numberOf(loop.getAxis()); }
   std::vector<unsigned> boundInOrder(const attn::Axes &bound);
-  std::vector<unsigned> statisticsOf(const Step &select, const attn::Axes &of);
+  attn::Axes reducedAxesOf(mlir::Value value);
+  std::vector<unsigned> statisticsOf(const Step &select, mlir::Value value);
   unsigned push(Step step, const attn::Axes &of);
   unsigned addArgument(mlir::BlockArgument argument);
   void addConstant(mlir::arith::ConstantOp constant);
