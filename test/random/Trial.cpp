@@ -168,15 +168,28 @@ std::string bindingsOf(Source &source, const Program &program) {
       sizes.set(name, BoundValue::ofInt(std::stoll(value)));
     all.add(name + "=" + value, source.diagnostics);
   }
-  auto withoutScalars = check(source.tree, sizes, options, source.diagnostics);
-  auto kernel = check(source.tree, all, options, source.diagnostics);
-  if (!kernel || !withoutScalars)
-    return "";
+  // (An integer maximum over nothing is an error where that is known.) No heads
+  // become as many as there are groups, which divide them.
+  auto valueOf = [&](const std::string &name) {
+    const auto &sizes = program.runs[0].sizes;
+    int64_t value = sizes.at(name);
+    return value > 0 ? value : name == "H" ? sizes.at("G") : 1;
+  };
   std::set<std::string> heads;
-  for (const CheckedKernel *one : {withoutScalars.get(), kernel.get()})
-    for (const CheckedSize &size : one->sizes)
-      if (size.isHead || !size.standsAlone)
-        heads.insert(size.name.str());
+  std::unique_ptr<CheckedKernel> kernel;
+  for (Bindings *bindings : {&sizes, &all})
+    // Of known head sizes others may become some.
+    for (bool isNew = true; isNew;) {
+      isNew = false;
+      for (const std::string &name : heads)
+        bindings->set(name, BoundValue::ofInt(valueOf(name)));
+      kernel = check(source.tree, *bindings, options, source.diagnostics);
+      if (!kernel)
+        return "";
+      for (const CheckedSize &size : kernel->sizes)
+        if (size.isHead || !size.standsAlone)
+          isNew |= heads.insert(size.name.str()).second;
+    }
   std::string text;
   auto add = [&](llvm::StringRef name, const std::string &value) {
     text += (text.empty() ? "" : ",") + name.str() + "=" + value;
@@ -184,15 +197,9 @@ std::string bindingsOf(Source &source, const Program &program) {
   for (const CheckedType &type : kernel->types)
     add(type.name, type.name == "T8" ? program.byteType : program.type);
   for (const CheckedSize &size : kernel->sizes)
-    if (heads.count(size.name.str())) {
-      // (An integer maximum over nothing is an error where that is known.) No
-      // heads become as many as there are groups, which divide them.
-      const auto &sizes = program.runs[0].sizes;
-      int64_t value = sizes.at(size.name.str());
-      add(size.name, std::to_string(value > 0          ? value
-                                    : size.name == "H" ? sizes.at("G")
-                                                       : 1));
-    } else if (program.bound.contains(size.name.str()))
+    if (heads.count(size.name.str()))
+      add(size.name, std::to_string(valueOf(size.name.str())));
+    else if (program.bound.contains(size.name.str()))
       add(size.name, program.bound.at(size.name.str()));
   for (const CheckedParam &param : kernel->ins)
     if (auto it = program.bound.find(param.name.str());
