@@ -118,8 +118,8 @@ void explainLost(llvm::raw_ostream &os, llvm::ArrayRef<PassCheck> checks) {
           "  or where floats that are compared lie closer than their errors: "
           "ties.\n";
   if (isLost)
-    os << "  What is left of such an output is infinite, NaN or of runs with "
-          "a size of 0.\n"
+    os << "  What is left of such an output is infinite, NaN, 0 or of runs "
+          "with a size of 0.\n"
           "  Bind scalars or sizes (--bind) that keep values within f32's "
           "range.\n";
   if (isZero)

@@ -172,10 +172,11 @@ void Sema::reportUnknownFunction(const Scope &scope, ast::Name name) {
     e.note("the library has it: import \"" + library + "\";");
     return;
   }
-  if (StringRef formula = functionCalled(name.str()); !formula.empty()) {
-    e.note("write " + formula);
-    return;
-  }
+  for (auto called : {functionCalled, reductionCalled})
+    if (StringRef formula = called(name.str()); !formula.empty()) {
+      e.note("write " + formula);
+      return;
+    }
   std::vector<StringRef> candidates;
   for (const ast::FunctionDecl *function : tree.functions)
     candidates.push_back(function->name.str());

@@ -278,3 +278,14 @@ TEST(Check, RefusesKernelsThatAreWrong) {
             "expected a kernel that can be checked");
   EXPECT_TRUE(check.diagnostics.hasErrors());
 }
+
+/// What the few elements that are left say is nothing, if all of them are 0.
+TEST(Check, ZerosAmongFew) {
+  PassCheck::OutputCount few{"O", 1000, 995, 5, 0};
+  EXPECT_TRUE(few.isLost());
+  few.nonzero = 1;
+  EXPECT_FALSE(few.isLost());
+  PassCheck::OutputCount zeros{"O", 1000, 900, 100, 0};
+  EXPECT_FALSE(zeros.isLost());
+  EXPECT_TRUE(zeros.isZero());
+}
