@@ -33,6 +33,7 @@ Graph::Graph(tile::KernelOp kernel) : context(kernel.getContext()) {
       valid &= axisSize.try_emplace(axis, size).first->second == size;
   };
   kernel.walk([&](Operation *op) {
+    llvm::for_each(op->getOperandTypes(), learn); // constants stand outside
     llvm::for_each(op->getResultTypes(), learn);
     for (Region &region : op->getRegions())
       for (Block &block : region)
