@@ -39,7 +39,7 @@ using namespace attentile::frontend;
 /// A factor of more is nothing anybody writes.
 static constexpr unsigned kMostSums = 16;
 
-/// What may stand whole in a tile.
+/// What may stand whole in a tile: maxWholeExtent (lib/Loops/WholeAxes.h).
 static constexpr int64_t kHeadSize = 512;
 
 /// Whether a value is not a sum of its operands' multiples.

@@ -368,7 +368,8 @@ void Generator::writeBody() {
   }
   for (int more = weighted({3, 3, 1.5, 0.7}) + (outputs == 0); more > 0; --more)
     writeOutput();
-  if (!standsPlainly(program.text(), "n")) // but in what weights are made of
+  // (What weights are made of has it so.)
+  if (!standsPlainly(program.text(), "n"))
     output("O", outer | axisM | axisE, floatType(),
            f("sum[n]($ * $)", {probabilities.front(), valueRead()}, 0, axisN));
   if (chance(0.1))
