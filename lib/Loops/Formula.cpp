@@ -142,6 +142,18 @@ Formula Formulas::getWithout(Formula formula, function_ref<bool(Value)> test,
     });
     if (!found)
       return formula;
+    // Where all of its leaves are alike, the formula with one of its values
+    // follows from that with the other: nothing grows.
+    auto stands = [&](bool negated) {
+      return anyLeaf(formula, [&](Formula leaf) {
+        return leaf->atom == found && leaf->negated == negated;
+      });
+    };
+    bool isPlain = stands(false);
+    if (isPlain != stands(true)) {
+      formula = getWhere(formula, found, isPlain != always);
+      continue;
+    }
     Formula yes = getWhere(formula, found, true);
     Formula no = getWhere(formula, found, false);
     formula = always ? getAnd(yes, no) : getOr(yes, no);
@@ -149,13 +161,17 @@ Formula Formulas::getWithout(Formula formula, function_ref<bool(Value)> test,
 }
 
 bool Formulas::anyAtom(Formula formula, function_ref<bool(Value)> test) {
+  return anyLeaf(formula, [&](Formula leaf) { return test(leaf->atom); });
+}
+
+bool Formulas::anyLeaf(Formula formula, function_ref<bool(Formula)> test) {
   llvm::SmallPtrSet<Formula, 16> seen;
   SmallVector<Formula> open = {formula};
   while (!open.empty()) {
     Formula node = open.pop_back_val();
     if (!seen.insert(node).second)
       continue;
-    if (node->kind == FormulaNode::Atom && test(node->atom))
+    if (node->kind == FormulaNode::Atom && test(node))
       return true;
     if (node->lhs) {
       open.push_back(node->lhs);

@@ -79,6 +79,9 @@ public:
                       llvm::function_ref<bool(mlir::Value)> test);
 
 private:
+  /// The same, of an atom as it stands there, negated or not.
+  static bool anyLeaf(Formula formula, llvm::function_ref<bool(Formula)> test);
+
   Formula get(FormulaNode::Kind kind, mlir::Value atom, bool negated,
               Formula lhs, Formula rhs);
 

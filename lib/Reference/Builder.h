@@ -73,6 +73,9 @@ private:
   RoundedTerm makeTerm(mlir::Value value, const Factor &factor,
                        const attn::Axes &bound);
   bool holdsExponential(mlir::Value root, const attn::Axes &bound);
+  llvm::SmallVector<mlir::Operation *> inOrder(mlir::Value root,
+                                               const attn::Axes &bound);
+  bool markHidden(mlir::Value root, const attn::Axes &bound);
   bool holdsSplitSum(mlir::Value root, const attn::Axes &bound);
   bool isAppliedLate(mlir::Value operand, mlir::Operation *op,
                      const attn::Axes &bound);

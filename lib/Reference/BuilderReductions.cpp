@@ -120,13 +120,10 @@ bool Builder::isAppliedLate(Value operand, Operation *op, const Axes &bound) {
          (loop || llvm::any_of(op->getOperands(), depends));
 }
 
-/// Whether a sum or difference of which one side holds a softmax is in the
-/// formula, outside of any softmax: a kernel may multiply its terms apart. The
-/// products between it and the root are marked, for what of an infinite factor
-/// is then inf - inf; so are operands that a kernel may apply to the whole sum.
-bool Builder::holdsSplitSum(Value root, const Axes &bound) {
-  // Operands before what is computed from them.
-  SmallVector<Operation *> inOrder;
+/// What a formula that is reduced over `bound` is made of along these axes,
+/// operands before what is computed from them.
+SmallVector<Operation *> Builder::inOrder(Value root, const Axes &bound) {
+  SmallVector<Operation *> result;
   SmallVector<std::pair<Operation *, bool>> stack;
   llvm::SmallPtrSet<Operation *, 16> seen;
   auto visit = [&](Value value) {
@@ -138,7 +135,7 @@ bool Builder::holdsSplitSum(Value root, const Axes &bound) {
   while (!stack.empty()) {
     auto [op, isDone] = stack.back();
     if (isDone) {
-      inOrder.push_back(op);
+      result.push_back(op);
       stack.pop_back();
       continue;
     }
@@ -146,8 +143,32 @@ bool Builder::holdsSplitSum(Value root, const Axes &bound) {
     for (Value operand : valueOperands(op))
       visit(operand);
   }
+  return result;
+}
+
+/// Marks what a condition in a formula that is reduced over `bound` may hide;
+/// returns whether there is one.
+bool Builder::markHidden(Value root, const Axes &bound) {
+  llvm::SmallPtrSet<Operation *, 16> hidden;
+  for (Operation *op : inOrder(root, bound)) {
+    bool isHidden = llvm::any_of(valueOperands(op), [&](Value operand) {
+      return hidden.contains(operand.getDefiningOp());
+    });
+    if (isHidden && steps.contains(op->getResult(0)))
+      program.steps[steps.lookup(op->getResult(0))].hides = true;
+    if (isHidden || isa<arith::SelectOp>(op))
+      hidden.insert(op);
+  }
+  return hidden.contains(root.getDefiningOp());
+}
+
+/// Whether a sum or difference of which one side holds a softmax is in the
+/// formula, outside of any softmax: a kernel may multiply its terms apart. The
+/// products between it and the root are marked, for what of an infinite factor
+/// is then inf - inf; so are operands that a kernel may apply to the whole sum.
+bool Builder::holdsSplitSum(Value root, const Axes &bound) {
   llvm::SmallPtrSet<Operation *, 16> exponentials, splits;
-  for (Operation *op : inOrder) {
+  for (Operation *op : inOrder(root, bound)) {
     if (isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp>(op) &&
         steps.contains(op->getResult(0))) {
       Step &step = program.steps[steps.lookup(op->getResult(0))];
@@ -246,6 +267,8 @@ void Builder::addProduct(ReduceOp reduce, arith::MulFOp product) {
                   .value_or(ElementType::F32);
   Axes all = axes.of(product);
   step.bound = axes.setOf(reduce.getAxes());
+  for (Value factor : product->getOperands())
+    step.hides |= markHidden(factor, step.bound);
   all |= step.bound;
   std::vector<unsigned> along = arrayAxesOf(all);
   step.factors = {makeFactor(product.getLhs(), product.getRhs(), reduce),
@@ -304,6 +327,7 @@ void Builder::addReduction(Operation *op) {
   step.operands = {steps.lookup(op->getOperand(0))};
   const Step &operand = program.steps[step.operands[0]];
   Axes bound = axes.setOf(boundAxes(op));
+  markHidden(op->getOperand(0), bound);
   Axes kept = axes.of(op->getResult(0));
   kept.reset(bound);
   step.outer = offsetsOf(operand, arrayAxesOf(kept));

@@ -24,6 +24,14 @@ inline Num ifRescaled(const Step &step, Num a, Num b, Num result) {
   return {result.v, isFree ? kInf : result.e};
 }
 
+/// NaN of what a condition hides, as 0 times an infinity, may be left out of a
+/// sum with the block that it stands in.
+inline Num ifHidden(const Step &step, Num a, Num b, Num result) {
+  bool isFree = step.hides && std::isnan(result.v) && !std::isnan(a.v) &&
+                !std::isnan(b.v);
+  return {result.v, isFree ? kInf : result.e};
+}
+
 /// The array of a step at the present point. `v` are floats, `i` integers and
 /// bools. `e` is empty where all is exact. `w` is the float with computed
 /// factors of products rounded, empty where that is `v`.

@@ -73,6 +73,10 @@ static Num ifApplied(const Step &step, Num a, Num b, Num result) {
   return {result.v, isFree ? kInf : result.e};
 }
 
+static Num granted(const Step &step, Num a, Num b, Num result) {
+  return ifHidden(step, a, b, ifApplied(step, a, b, result));
+}
+
 void Evaluator::computeFloat(const Step &step, Array &to) {
   bool tainted = step.tainted;
   switch (step.op) {
@@ -83,7 +87,7 @@ void Evaluator::computeFloat(const Step &step, Array &to) {
             ? termsOf(program.steps[step.operands[step.startedSum - 1]])
             : 0;
     return mapFloats(step, to, [&, terms](Num a, Num b) {
-      Num sum = ifApplied(step, a, b, add(a, b, tainted));
+      Num sum = granted(step, a, b, add(a, b, tainted));
       if (terms > 0 && std::isfinite(sum.v))
         sum.e += kU * terms * std::fabs(step.startedSum == 1 ? b.v : a.v);
       return sum;
@@ -91,7 +95,7 @@ void Evaluator::computeFloat(const Step &step, Array &to) {
   }
   case Op::SubF:
     return mapFloats(step, to, [&](Num a, Num b) {
-      return ifApplied(step, a, b, sub(a, b, tainted));
+      return granted(step, a, b, sub(a, b, tainted));
     });
   case Op::SubRef:
     return mapFloats(step, to, subRef);
@@ -99,12 +103,12 @@ void Evaluator::computeFloat(const Step &step, Array &to) {
     return mapFloats(step, to, subRunning);
   case Op::MulF:
     return mapFloats(step, to, [&](Num a, Num b) {
-      Num result = ifApplied(step, a, b, mul(a, b, tainted));
+      Num result = granted(step, a, b, mul(a, b, tainted));
       return ifRescaled(step, a, b, ifSplit(step, a, b, result));
     });
   case Op::DivF:
     return mapFloats(step, to, [&](Num a, Num b) {
-      return ifSplit(step, a, b, ifApplied(step, a, b, div(a, b)));
+      return ifSplit(step, a, b, granted(step, a, b, div(a, b)));
     });
   case Op::Fma:
     return mapFloats(step, to, [=](Num a, Num b, Num c) {

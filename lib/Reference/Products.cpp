@@ -391,6 +391,7 @@ void Evaluator::slowProduct(const Step &step, Array &to) {
           if (isOutside(0, a.v[ia], b.v[ib]) || isOutside(1, b.v[ib], a.v[ia]))
             x.e = kInf;
           x = ifRescaled(step, {a.v[ia], 0}, {b.v[ib], 0}, x);
+          x = ifHidden(step, {a.v[ia], 0}, {b.v[ib], 0}, x);
           to.v[r] += x.v;
           to.e[r] += x.e + perTerm * std::fabs(x.v);
           out[r] |= isOut(x);

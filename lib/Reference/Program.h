@@ -189,6 +189,9 @@ struct Step {
   // AddF, SubF, MulF, DivF in a sum's terms: whether an operand lacks the
   // sum's axes, so that a kernel may apply it to the sum.
   bool rowFirst = false, rowSecond = false;
+  // AddF, SubF, MulF, DivF, Product in a reduction's terms: whether a condition
+  // is in an operand, so that a kernel may leave out what it hides.
+  bool hides = false;
   // In a loop over tiles. MulF: of what it carries; Product: of a tile.
   bool rescales = false;
   // AddF in a loop over tiles: of the operands, from 1 on, the product of a

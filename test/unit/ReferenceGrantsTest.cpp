@@ -386,7 +386,6 @@ attn.kernel @k sizes(%M, %N) indices(%m < M, %n < N, %e < 1)
 }
 
 /// 8-bit integers are what they are in bf16: a product of them has the error of
-
 /// its sum alone. Those of 32 bits are rounded.
 TEST(Reference, IntegersThatAProductHolds) {
   for (bool isWide : {false, true}) {
@@ -432,4 +431,36 @@ attn.kernel @k sizes(%M) indices(%m < M) ins(%X: f32[M]) outs(%A: f32[M]) {
   EXPECT_EQ(a.bounds[2], 0);
 }
 
-/// A row's only element is its greatest, unless a kernel may make NaN of it: a
+/// What a condition hides may be left out of a sum: 0 times a factor that
+/// overflows, or 0 / 0. NaN of what it does not choose is NaN in every kernel.
+TEST(Reference, HiddenTermsMayBeLeftOut) {
+  for (bool isChosen : {false, true}) {
+    std::string weight = isChosen ? "arith.select %c, %x, %zero : f32"
+                                  : "arith.mulf %x, %zero : f32";
+    ParsedKernel kernel(R"mlir(
+attn.kernel @k sizes(%M) indices(%m < M, %n < 2) ins(%X: f32[M, 2])
+    outs(%A: f32[M], %B: f32[M]) {
+  %x = attn.read %X[%m, %n] : tensor<?x2xf32>
+  %zero = arith.constant 0.0 : f32
+  %c = arith.cmpf olt, %x, %zero : f32
+  %w = )mlir" + weight + R"mlir(
+  %exp = math.exp %x : f32
+  %inf = arith.mulf %exp, %exp : f32
+  %scaled = arith.mulf %w, %inf : f32
+  %sum = arith.addf %scaled, %x : f32
+  %a = attn.reduce sum %sum over (%n) : f32
+  %quotient = arith.divf %w, %zero : f32
+  %b = attn.reduce sum %quotient over (%n) : f32
+  attn.write %a to %A[%m] : f32, tensor<?xf32>
+  attn.write %b to %B[%m] : f32, tensor<?xf32>
+})mlir");
+    HostTensor x = HostTensor::allocate(ElementType::F32, {1, 2});
+    x.set({0, 0}, -1);
+    x.set({0, 1}, 1000);
+    ReferenceResult result = kernel.evaluate({x});
+    for (const ReferenceOutput &output : result.outputs) {
+      EXPECT_TRUE(std::isnan(output.values[0]));
+      EXPECT_EQ(output.isExcluded(0), isChosen);
+    }
+  }
+}
