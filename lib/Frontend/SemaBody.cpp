@@ -52,14 +52,23 @@ void Sema::checkStatement(const ast::Statement &statement, unsigned number) {
   switch (statement.kind) {
   case ast::Statement::Let:
     return checkLet(statement, number);
-  case ast::Statement::Output:
+  case ast::Statement::Output: {
     if (!currentLoop)
       return checkOutput(statement);
+    StringRef axis = kernel.indices[currentLoop->axis].name;
+    std::string step =
+        (Twine("; to keep x of every step, carry one more: seq = "
+               "where(sum[") +
+         axis + "](" + axis +
+         ") == u, x, seq), with u another index of that size")
+            .str();
     // [L5.7]
     error(statement.target, "expected an output's statement behind the loop, "
                             "got one within it")
-        .note("a loop defines what it carries, for the statements behind it");
+        .note("a loop defines what it carries, for the statements behind it" +
+              (currentLoop->size == 1 ? step : ""));
     return;
+  }
   case ast::Statement::Tile:
     if (!currentLoop) {
       for (const ast::ScheduleItem &tile : statement.tiles)

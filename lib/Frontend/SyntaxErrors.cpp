@@ -219,6 +219,10 @@ void frontend::reportSyntaxError(ParseContext &context, SourceRange range,
   else if (wanted == "'tiles'" || lastName(before) == "while")
     error.note("what is computed for each index needs no loop; one over tiles "
                "is for n in tiles(0 .. N, 64) carry (x = 0) { ... }");
+  else if (wanted == "'('" &&
+           (lastName(before) == "carry" || lastName(before) == "next"))
+    error.note("what a loop carries stands in brackets, as in carry (x = 0) "
+               "and next (x = x + 1)");
   else if (wanted == "'..'" && declaresIndex(before))
     error.note("an index variable needs no declaration: it has the range of "
                "the dimension in which it stands");
