@@ -32,15 +32,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "Sema.h"
+#include "attentile/WholeExtent.h"
 
 using namespace attentile;
 using namespace attentile::frontend;
 
 /// A factor of more is nothing anybody writes.
 static constexpr unsigned kMostSums = 16;
-
-/// What may stand whole in a tile: maxWholeExtent (lib/Loops/WholeAxes.h).
-static constexpr int64_t kHeadSize = 512;
 
 /// Whether a value is not a sum of its operands' multiples.
 static bool isNonlinear(const TypedExpr &node) {
@@ -70,9 +68,9 @@ public:
     for (auto [i, index] : llvm::enumerate(kernel.indices)) {
       std::optional<int64_t> extent = kernel.evaluate(*index.extent);
       const AxisSet axis = AxisSet(1) << i;
-      if (extent ? *extent > kHeadSize : unknownIsLong)
+      if (extent ? *extent > maxWholeExtent : unknownIsLong)
         isLong |= axis;
-      if (!extent || *extent > kHeadSize)
+      if (!extent || *extent > maxWholeExtent)
         isLongOrUnknown |= axis;
     }
     for (const TypedExpr *node : nodes)

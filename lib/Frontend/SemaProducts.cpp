@@ -347,7 +347,7 @@ static const TypedExpr *underCondition(const TypedExpr &factor) {
 }
 
 /// Whether a value is a matrix product, through memory or not.
-static bool isProduct(const TypedExpr *value) {
+static bool isMatrixProduct(const TypedExpr *value) {
   while (value->op == TypedExpr::Materialize)
     value = value->operands[0];
   return value->isProduct;
@@ -364,7 +364,7 @@ static bool splitConditions(const CheckedKernel &kernel, Factors &factors,
       while (const TypedExpr *next = underCondition(*innermost))
         innermost = next;
       Factors inner;
-      if ((innermost->op != TypedExpr::Mul && !isProduct(innermost) &&
+      if ((innermost->op != TypedExpr::Mul && !isMatrixProduct(innermost) &&
            !readType(innermost, kernel)) ||
           !flatten(value, inner))
         break;
@@ -384,7 +384,7 @@ static bool splitConditions(const CheckedKernel &kernel, Factors &factors,
 static bool areOfMatrix(AxisSet bound, const Factors &factors,
                         const CheckedKernel &kernel) {
   auto isMatrix = [&](const TypedExpr *factor) {
-    if (isProduct(factor))
+    if (isMatrixProduct(factor))
       return true;
     if (!readType(factor, kernel))
       return false;

@@ -8,12 +8,9 @@
 #define ATTENTILE_LIB_LOOPS_WHOLEAXES_H
 
 #include "attentile/AxesAnalysis.h"
+#include "attentile/WholeExtent.h"
 
 namespace attentile {
-
-/// The largest extent that stands whole in a tile; a larger axis is a loop, or
-/// is tiled.
-constexpr int64_t maxWholeExtent = 512;
 
 /// The number that an index variable's extent is, or nothing.
 std::optional<int64_t> getConstantExtent(attn::KernelOp kernel,
