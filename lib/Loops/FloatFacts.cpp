@@ -246,6 +246,7 @@ FloatFacts VisibilityAnalysis::getCarried(scf::ForOp loop, unsigned number) {
     carried[loop] = state;
     // Every fact so far may rest on an earlier state.
     memo.clear();
+    conditions.clear();
     for (auto [i, next] : llvm::enumerate(loop.getYieldedValues())) {
       if (!isFloat(next))
         continue;

@@ -334,11 +334,17 @@ void Joiner::joinHidden(tile::HiddenOp hidden) {
 
 /// Whether something is loaded for a value of the partial body alone.
 bool Joiner::loadsForIt(Value value) {
-  Operation *op = value.getDefiningOp();
-  return match.differs(value) && (isa<tile::LoadOp>(op) ||
-                                  llvm::any_of(op->getOperands(), [&](Value x) {
-                                    return loadsForIt(x);
-                                  }));
+  llvm::SetVector<Value> parts;
+  parts.insert(value);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (!match.differs(parts[i]))
+      continue;
+    Operation *op = parts[i].getDefiningOp();
+    if (isa<tile::LoadOp>(op))
+      return true;
+    parts.insert_range(op->getOperands());
+  }
+  return false;
 }
 
 void Joiner::emitBody() {
@@ -352,12 +358,11 @@ void Joiner::emitBody() {
     }
     if (auto sees = dyn_cast<tile::SeesOp>(op)) {
       IRMapping sides;
-      tile::SeesOp::create(builder, sees.getLoc(), sees.getCount(),
-                           makePartial(builder, sees.getFrom(), sides),
-                           sees.getRows(),
-                           sees.getFits()
-                               ? makePartial(builder, sees.getFits(), sides)
-                               : Value());
+      tile::SeesOp::create(
+          builder, sees.getLoc(), sees.getCount(),
+          makePartial(builder, sees.getFrom(), sides), sees.getRows(),
+          sees.getFits() ? makePartial(builder, sees.getFits(), sides)
+                         : Value());
       continue;
     }
     for (Value operand : op.getOperands())

@@ -41,11 +41,18 @@ public:
   void setColumns(int64_t first, int64_t count) {
     truth.setColumns(first, count);
     isPart = true;
+    known.clear();
   }
 
   /// Whether a formula surely holds of all of a group's elements; null where
-  /// that cannot be told.
-  Value getSure(Formula formula);
+  /// that cannot be told. Each node is asked once, as by foldFormula.
+  Value getSure(Formula formula) {
+    auto found = known.find(formula);
+    if (found != known.end())
+      return found->second;
+    Value sure = computeSure(formula);
+    return known[formula] = sure;
+  }
 
   /// Whether a formula speaks of what differs between rows. What does not holds
   /// for none of the blocks that are left.
@@ -58,13 +65,16 @@ public:
   }
 
 private:
+  Value computeSure(Formula formula);
+
   scf::ForOp loop;
   OpBuilder &builder;
   GroupTruth truth;
   bool isPart = false;
+  llvm::DenseMap<Formula, Value> known;
 };
 
-Value HiddenGroups::getSure(Formula formula) {
+Value HiddenGroups::computeSure(Formula formula) {
   switch (formula->kind) {
   case FormulaNode::False:
   case FormulaNode::True: // a loop of nothing

@@ -138,6 +138,13 @@ bool isMadeOfIntegers(Value value) {
 
 Formula VisibilityAnalysis::getCondition(Value value) {
   value = stripBroadcast(value);
+  if (Formula known = conditions.lookup(value))
+    return known;
+  Formula formula = computeCondition(value);
+  return conditions[value] = formula;
+}
+
+Formula VisibilityAnalysis::computeCondition(Value value) {
   if (auto constant = getIntegerConstant(value))
     return formulas.get(!constant->isZero());
   Operation *op = value.getDefiningOp();

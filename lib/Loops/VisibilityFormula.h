@@ -79,6 +79,7 @@ private:
     bool operator==(const May &) const = default;
   };
 
+  Formula computeCondition(mlir::Value value);
   FloatFacts computeFacts(mlir::Value value);
   FloatFacts getUnary(mlir::Operation *op);
   FloatFacts getConstant(const llvm::APFloat &value);
@@ -106,6 +107,7 @@ private:
   Formulas &formulas;
   bool tail;
   llvm::DenseMap<mlir::Value, FloatFacts> memo;
+  llvm::DenseMap<mlir::Value, Formula> conditions;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<May>> carried;
 };
 

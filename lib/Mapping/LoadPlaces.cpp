@@ -70,21 +70,25 @@ void moveUp(tile::LoadOp load) {
 }
 
 bool isCheap(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (!op)
-    return false;
-  if (isa<arith::ConstantOp, ub::PoisonOp, tile::IndexOp>(op))
-    return true;
-  auto areCheap = [](OperandRange operands) {
-    return llvm::all_of(operands, [](Value operand) {
-      return !tile::isTile(operand.getType()) || isCheap(operand);
-    });
-  };
-  if (isa<tile::BroadcastOp>(op))
-    return areCheap(op->getOperands());
-  return tile::getAxes(value.getType()).size() == 1 &&
-         (isa<tile::LoadOp>(op) || OpTrait::hasElementwiseMappableTraits(op)) &&
-         areCheap(op->getOperands());
+  llvm::SetVector<Value> parts;
+  parts.insert(value);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    Value part = parts[i];
+    Operation *op = part.getDefiningOp();
+    if (!op)
+      return false;
+    if (isa<arith::ConstantOp, ub::PoisonOp, tile::IndexOp>(op))
+      continue;
+    bool isElementwise =
+        isa<tile::LoadOp>(op) || OpTrait::hasElementwiseMappableTraits(op);
+    if (!isa<tile::BroadcastOp>(op) &&
+        (tile::getAxes(part.getType()).size() != 1 || !isElementwise))
+      return false;
+    for (Value operand : op->getOperands())
+      if (tile::isTile(operand.getType()))
+        parts.insert(operand);
+  }
+  return true;
 }
 
 bool isOfGroup(Value value) {

@@ -92,19 +92,24 @@ private:
     }
   }
 
-  /// What the nest reads that it need not compute in its loops: values over the
+  /// What a nest reads that it need not compute in its loops: values over the
   /// vector axis alone, and comparisons that are the same for all lanes and
   /// advance evenly (n < N).
-  void findInvariants(const Nest &nest, Value value,
-                      llvm::SetVector<Value> &rows,
-                      llvm::SetVector<Value> &conditions) {
+  struct Invariants {
+    llvm::SetVector<Value> rows, conditions;
+    llvm::DenseSet<Value> visited;
+  };
+
+  void findInvariants(const Nest &nest, Value value, Invariants &found) {
     value = KernelPlan::strip(value);
+    if (!found.visited.insert(value).second)
+      return;
     bool inLoops = llvm::any_of(nest.loops, [&](AxisLoop loop) {
       return tile::getAxisPosition(value.getType(), loop.axis);
     });
     if (!inLoops) {
       if (tile::isTile(value.getType()))
-        rows.insert(value);
+        found.rows.insert(value);
       return;
     }
     if (k.plan.isAvailable(value) &&
@@ -114,9 +119,9 @@ private:
     auto compare = dyn_cast<arith::CmpIOp>(op);
     if (compare && isEven(nest, compare) &&
         !tile::getAxisPosition(value.getType(), group.vector))
-      conditions.insert(value);
+      found.conditions.insert(value);
     for (Value operand : op->getOperands())
-      findInvariants(nest, operand, rows, conditions);
+      findInvariants(nest, operand, found);
   }
 
   bool isEven(const Nest &nest, arith::CmpIOp compare) {
@@ -158,22 +163,22 @@ private:
     if (nest.spans)
       return emitRandomSpans(k, *point, group.roots[nest.roots.front()],
                              nest.loops);
-    llvm::SetVector<Value> rows, conditions;
+    Invariants found;
     for (unsigned i : nest.roots) {
       const Root &root = group.roots[i];
       if (root.isCopy) {
-        findInvariants(nest, root.value, rows, conditions);
+        findInvariants(nest, root.value, found);
         continue;
       }
       for (Value operand : root.value.getDefiningOp()->getOperands())
-        findInvariants(nest, operand, rows, conditions);
+        findInvariants(nest, operand, found);
     }
-    if (conditions.empty())
+    if (found.conditions.empty())
       return emitLoops(nest, 0);
-    for (Value row : rows)
+    for (Value row : found.rows)
       point->get(row);
     Value all;
-    for (Value condition : conditions) {
+    for (Value condition : found.conditions) {
       Value holds =
           holdsEverywhere(nest, condition.getDefiningOp<arith::CmpIOp>());
       all = all ? Value(arith::AndIOp::create(b, loc, all, holds)) : holds;
@@ -194,7 +199,7 @@ private:
       b.setInsertionPointToStart(holds ? choice.thenBlock()
                                        : choice.elseBlock());
       if (holds)
-        point->assumed.insert_range(conditions);
+        point->assumed.insert_range(found.conditions);
       else
         point->assumed.clear();
       isChecked = !holds;
