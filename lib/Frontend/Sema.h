@@ -284,6 +284,9 @@ private:
   const TypedExpr *boolConst(bool value, SourceRange range);
   const TypedExpr *sizeValue(const SizeExpr *size, SourceRange range);
   const TypedExpr *toFloat(const TypedExpr *value);
+  /// A square or cube is a product, which is what most powers are for.
+  const TypedExpr *power(const TypedExpr *base, const TypedExpr *exponent,
+                         SourceRange range);
   /// Makes both of one type, an integer that meets a float f32.
   void unify(const TypedExpr *&a, const TypedExpr *&b);
   void setInterval(TypedExpr &expr);

@@ -231,9 +231,7 @@ const TypedExpr *Sema::apply(const Expr &expr, const Scope &scope) {
   case Function::Pow:
     args[0] = toFloat(args[0]);
     args[1] = toFloat(args[1]);
-    if (!args[0] || !args[1])
-      return nullptr;
-    return make(TypedExpr::Pow, ValueType::Float, range, args);
+    return args[0] && args[1] ? power(args[0], args[1], range) : nullptr;
   default:
     args[0] = toFloat(args[0]);
     return args[0] ? make(floatFunction(expr.function), ValueType::Float, range,

@@ -291,6 +291,21 @@ const TypedExpr *Sema::toFloat(const TypedExpr *value) {
   return make(TypedExpr::IntToFloat, ValueType::Float, value->range, value);
 }
 
+const TypedExpr *Sema::power(const TypedExpr *base, const TypedExpr *exponent,
+                             SourceRange range) {
+  auto is = [&](double number) {
+    return exponent->op == TypedExpr::FloatConst &&
+           exponent->floatValue == number;
+  };
+  if (!is(2) && !is(3))
+    return make(TypedExpr::Pow, ValueType::Float, range, {base, exponent});
+  const TypedExpr *square =
+      make(TypedExpr::Mul, ValueType::Float, range, {base, base});
+  if (!square || is(2))
+    return square;
+  return make(TypedExpr::Mul, ValueType::Float, range, {square, base});
+}
+
 const TypedExpr *Sema::remake(const TypedExpr &old,
                               llvm::ArrayRef<const TypedExpr *> operands) {
   const CallSite *site = std::exchange(currentCallSite, old.inlinedAt);

@@ -10,7 +10,7 @@
 // are an attention's output, as where that is projected. Expects: attn.kernel
 // without softmax, before attn-form-grids. Leaves: the same formulas. Does not
 // handle: costly factors with a reduction in them, in a loop over tiles, or
-// made of no tensor that has their axes.
+// larger than any tensor, as one of two long axes that none has.
 //
 //===----------------------------------------------------------------------===//
 //
@@ -124,14 +124,10 @@ private:
     attn::Axes all = axes.of(factor), own = all, ofOther = axes.of(other);
     own.reset(ofOther);
     ofOther.reset(all);
-    bool isReadAgain =
-        llvm::any_of(axes.indicesOf(ofOther), [&](BlockArgument index) {
-          std::optional<int64_t> extent = getConstantExtent(kernel, index);
-          return !extent || *extent > maxWholeExtent;
-        });
-    if (!isReadAgain)
+    if (countLong(ofOther) == 0) // it is not read again
       return false;
-    bool costs = false, isOfTensor = false;
+    // What is kept is as large as a tensor, or as rows of known length.
+    bool costs = false, isSmall = countLong(all) <= 1;
     llvm::SetVector<Value> slice;
     slice.insert(factor);
     for (size_t i = 0; i < slice.size(); ++i) {
@@ -139,7 +135,7 @@ private:
       if (!op || axes.of(slice[i]).none())
         continue;
       if (auto read = dyn_cast<attn::ReadOp>(op)) {
-        isOfTensor |= axes.of(slice[i]) == all && readsPlainly(read, axes);
+        isSmall |= axes.of(slice[i]) == all && readsPlainly(read, axes);
         continue;
       }
       bool isKnown =
@@ -151,7 +147,15 @@ private:
       costs |= isCostly(op) && here.anyCommon(own) && here.anyCommon(summed);
       slice.insert_range(op->getOperands());
     }
-    return costs && isOfTensor;
+    return costs && isSmall;
+  }
+
+  /// How many of the axes may be longer than a tile has them whole.
+  unsigned countLong(const attn::Axes &of) {
+    return llvm::count_if(axes.indicesOf(of), [&](BlockArgument index) {
+      std::optional<int64_t> extent = getConstantExtent(kernel, index);
+      return !extent || *extent > maxWholeExtent;
+    });
   }
 
   attn::KernelOp kernel;

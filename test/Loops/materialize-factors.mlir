@@ -24,6 +24,38 @@ attn.kernel @rotary sizes(%M, %N) indices(%m < M, %n < N, %d < 64)
   attn.write %s to %S[%m, %n] : f32, tensor<?x?xf32>
 }
 
+// Cosines of no tensor's elements, as many as keys have: computed once, too.
+// CHECK-LABEL: attn.kernel @angles
+// CHECK: math.cos
+// CHECK-NEXT: attn.materialize %{{.*}}, "factor" : f32
+attn.kernel @angles sizes(%M, %N) indices(%m < M, %n < N, %d < 64)
+    ins(%Q: f32[M, 64], %P: f32[N]) outs(%S: f32[M, N]) {
+  %place = attn.read %P[%n] : tensor<?xf32>
+  %j = arith.index_cast %d : index to i64
+  %f = arith.sitofp %j : i64 to f32
+  %angle = arith.mulf %place, %f : f32
+  %k = math.cos %angle : f32
+  %query = attn.read %Q[%m, %d] : tensor<?x64xf32>
+  %p = arith.mulf %query, %k : f32
+  %s = attn.reduce sum %p over(%d) product f32 : f32
+  attn.write %s to %S[%m, %n] : f32, tensor<?x?xf32>
+}
+
+// Those of pairs may be more than any tensor has.
+// CHECK-LABEL: attn.kernel @pairs
+// CHECK-NOT: attn.materialize
+attn.kernel @pairs sizes(%B, %M, %N) indices(%b < B, %m < M, %n < N)
+    ins(%X: f32[B, N], %P: f32[M], %R: f32[N]) outs(%S: f32[B, M]) {
+  %row = attn.read %P[%m] : tensor<?xf32>
+  %column = attn.read %R[%n] : tensor<?xf32>
+  %angle = arith.mulf %row, %column : f32
+  %k = math.cos %angle : f32
+  %x = attn.read %X[%b, %n] : tensor<?x?xf32>
+  %p = arith.mulf %x, %k : f32
+  %s = attn.reduce sum %p over(%n) product f32 : f32
+  attn.write %s to %S[%b, %m] : f32, tensor<?x?xf32>
+}
+
 // 16 rows see each key once.
 // CHECK-LABEL: attn.kernel @few_rows
 // CHECK-NOT: attn.materialize
