@@ -99,6 +99,8 @@ private:
   void loop(unsigned number);
   const Array &resultOf(const Step &step) const;
   void startTile(const LoopBody &body, Evaluator &outside, int64_t first);
+  std::vector<Array> runTiles(const LoopBody &body, Evaluator &inner,
+                              int64_t lower, int64_t upper);
   std::vector<int64_t> loopsOf(const Step &step) const;
   double roundingsOfProduct(const Step &step) const;
   std::shared_ptr<const Prepared> prepareFactor(const Step &step,

@@ -18,6 +18,7 @@
 
 #include "Builder.h"
 #include "Evaluator.h"
+#include <set>
 
 using namespace mlir;
 using namespace attentile::attn;
@@ -69,13 +70,6 @@ void Builder::addLoop(ForOp op) {
   body->size = op.getSize();
   body->lower = steps.lookup(op.getLower());
   body->upper = steps.lookup(op.getUpper());
-  for (unsigned bound : {body->lower, body->upper})
-    if (!program.steps[bound].arrayAxes.empty()) {
-      error =
-          "a loop over tiles whose bounds depend on an axis that is reduced "
-          "over behind it is not evaluated";
-      return;
-    }
   Step step;
   step.op = Op::Loop;
   step.kind = Kind::Bool;
@@ -102,12 +96,18 @@ void Builder::addLoop(ForOp op) {
     value.tainted = program.steps[self].tainted;
     unsigned number = inner.push(std::move(value), axes.of(carried));
     inner.steps[carried] = number;
+    auto seen = [&](unsigned step) {
+      return seenFrom(program.steps[step],
+                      inner.program.steps[number].arrayAxes);
+    };
+    unsigned first = steps.lookup(start);
     body->carried.push_back({number,
-                             steps.lookup(start),
+                             first,
                              0,
-                             seenFrom(program.steps[steps.lookup(start)],
-                                      inner.program.steps[number].arrayAxes),
-                             {}});
+                             seen(first),
+                             {},
+                             seen(body->lower),
+                             seen(body->upper)});
   }
   for (auto [carried, next] : llvm::zip_equal(body->carried, op.getNexts())) {
     carried.next = inner.add(next);
@@ -121,7 +121,10 @@ void Builder::addLoop(ForOp op) {
     return;
   }
   body->program = inner.finish();
-  program.work += body->program.work * (extentOf(body->axis) / body->size + 1);
+  int64_t runs = std::max(program.steps[body->lower].count,
+                          program.steps[body->upper].count);
+  program.work +=
+      runs * body->program.work * (extentOf(body->axis) / body->size + 1);
   program.steps[self].loop = body;
   for (auto [number, value] : llvm::enumerate(op.getResults())) {
     Step result;
@@ -198,26 +201,20 @@ void Evaluator::startTile(const LoopBody &body, Evaluator &outside,
   }
 }
 
-void Evaluator::loop(unsigned number) {
-  const LoopBody &body = *program.steps[number].loop;
-  std::shared_ptr<LoopState> &state = loops[number];
-  if (!state)
-    state = std::make_shared<LoopState>(inputs, body.program);
-  Evaluator &inner = state->body;
-  auto stepOf = [&](const LoopBody::Value &value) -> const Step & {
-    return body.program.steps[value.step];
+/// The tiles from one bound to another, for all elements of what is carried.
+std::vector<Array> Evaluator::runTiles(const LoopBody &body, Evaluator &inner,
+                                       int64_t lower, int64_t upper) {
+  auto countOf = [&](const LoopBody::Value &value) {
+    return body.program.steps[value.step].count;
   };
-  state->carried.clear();
+  std::vector<Array> carried;
   for (const LoopBody::Value &value : body.carried)
-    state->carried.push_back(
-        repeat(arrays[value.start], value.startFrom, stepOf(value).count));
-  Whole lower = arrays[body.lower].whole(0),
-        upper = arrays[body.upper].whole(0);
-  inner.startTile(body, *this, -1);
-  for (int64_t first = lower.v; first < upper.v; first += body.size) {
-    inner.tileCount = std::min(body.size, upper.v - first);
+    carried.push_back(
+        repeat(arrays[value.start], value.startFrom, countOf(value)));
+  for (int64_t first = lower; first < upper; first += body.size) {
+    inner.tileCount = std::min(body.size, upper - first);
     inner.startTile(body, *this, first);
-    for (auto [value, array] : llvm::zip_equal(body.carried, state->carried))
+    for (auto [value, array] : llvm::zip_equal(body.carried, carried))
       inner.arrays[value.step] = std::move(array);
     for (unsigned i = 0; i < body.program.steps.size(); ++i) {
       const Step &step = body.program.steps[i];
@@ -226,15 +223,76 @@ void Evaluator::loop(unsigned number) {
         inner.compute(step, inner.arrays[i]);
       }
     }
-    for (auto [value, array] : llvm::zip_equal(body.carried, state->carried))
-      array =
-          repeat(inner.arrays[value.next], value.nextFrom, stepOf(value).count);
+    for (auto [value, array] : llvm::zip_equal(body.carried, carried))
+      array = repeat(inner.arrays[value.next], value.nextFrom, countOf(value));
+  }
+  return carried;
+}
+
+/// Puts elements of `from` where `isMine` says so.
+static void merge(Array &to, const Array &from, int64_t count,
+                  llvm::function_ref<bool(int64_t)> isMine) {
+  auto each = [&](auto &target, const auto &source, auto get) {
+    if (target.empty() && source.empty())
+      return;
+    target.resize(count);
+    for (int64_t i = 0; i < count; ++i)
+      if (isMine(i))
+        target[i] = get(i);
+  };
+  if (to.w.empty() && !from.w.empty())
+    to.w = to.v;
+  each(to.w, from.w, [&](int64_t i) { return from.roundedAt(i); });
+  each(to.v, from.v, [&](int64_t i) { return from.v[i]; });
+  each(to.i, from.i, [&](int64_t i) { return from.i[i]; });
+  each(to.e, from.e, [&](int64_t i) { return from.e.empty() ? 0 : from.e[i]; });
+  to.valid = true;
+}
+
+/// Where bounds depend on what the program has as an array, all of it is run
+/// for each pair of bounds, and those elements that have them are taken.
+void Evaluator::loop(unsigned number) {
+  const LoopBody &body = *program.steps[number].loop;
+  std::shared_ptr<LoopState> &state = loops[number];
+  if (!state)
+    state = std::make_shared<LoopState>(inputs, body.program);
+  const Array &lower = arrays[body.lower], &upper = arrays[body.upper];
+  auto boundsAt = [&](const LoopBody::Value &value, int64_t i) {
+    return std::pair(lower.i[value.lowerFrom[i]], upper.i[value.upperFrom[i]]);
+  };
+  auto countOf = [&](const LoopBody::Value &value) {
+    return body.program.steps[value.step].count;
+  };
+  std::set<std::pair<int64_t, int64_t>> runs;
+  for (const LoopBody::Value &value : body.carried)
+    for (int64_t i = 0; i < countOf(value); ++i)
+      runs.insert(boundsAt(value, i));
+  if (runs.empty()) // of no elements
+    runs.insert({0, 0});
+  state->carried.assign(body.carried.size(), {});
+  state->body.startTile(body, *this, -1);
+  for (auto bounds : runs) {
+    std::vector<Array> ended =
+        runTiles(body, state->body, bounds.first, bounds.second);
+    for (auto [value, to, from] :
+         llvm::zip_equal(body.carried, state->carried, ended)) {
+      const LoopBody::Value &carried = value;
+      if (runs.size() == 1)
+        to = std::move(from);
+      else
+        merge(to, from, countOf(carried),
+              [&](int64_t i) { return boundsAt(carried, i) == bounds; });
+    }
   }
   // With other bounds there might be other tiles.
-  if (lower.e > 0 || upper.e > 0)
-    for (auto [value, array] : llvm::zip_equal(body.carried, state->carried))
-      array.e.assign(stepOf(value).count, kInf);
-  emptyRows += std::exchange(inner.emptyRows, 0);
+  for (auto [value, array] : llvm::zip_equal(body.carried, state->carried))
+    for (int64_t i = 0; i < countOf(value); ++i)
+      if (lower.whole(value.lowerFrom[i]).e > 0 ||
+          upper.whole(value.upperFrom[i]).e > 0) {
+        array.e.resize(countOf(value));
+        array.e[i] = kInf;
+      }
+  emptyRows += std::exchange(state->body.emptyRows, 0);
   arrays[number].valid = true;
 }
 

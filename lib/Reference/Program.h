@@ -244,7 +244,7 @@ struct LoopBody {
   Program program;
   unsigned axis;
   int64_t size;
-  unsigned lower, upper; // steps before the loop
+  unsigned lower, upper; // steps before the loop; arrays, where their axes are
   /// For each Outside, the step before the loop and where the tile's part is.
   struct Outside {
     unsigned step, from;
@@ -252,11 +252,11 @@ struct LoopBody {
     int64_t before = 0, extent = 0, behind = 0;
   };
   std::vector<Outside> outside;
-  /// For each carried value, its steps and how the start and the next are
-  /// repeated along its axes.
+  /// For each carried value, its steps and how the start, the next and the
+  /// bounds are repeated along its axes.
   struct Value {
     unsigned step, start, next;
-    Offsets startFrom, nextFrom;
+    Offsets startFrom, nextFrom, lowerFrom, upperFrom;
   };
   std::vector<Value> carried;
 };
