@@ -310,7 +310,19 @@ InFlightDiagnostic Chooser::failToFit(const Candidate &wanted) {
              << nearest->sizes.lookup(axis);
         isFirst = false;
       }
+    return error;
   }
+  if (grid.getWhole().empty())
+    return error;
+  Diagnostic &note = error.attachNote();
+  note << "tiles have all of ";
+  llvm::interleaveComma(grid.getWhole(), note, [&](Value axis) {
+    note << nameOf(axis) << "="
+         << *getConstantExtent(kernel, cast<BlockArgument>(axis));
+  });
+  note << ": a let that a schedule materializes is computed in tiles of its "
+          "own, and an output's index that no score sums (another one of the "
+          "same size) is cut into tiles";
   return error;
 }
 
