@@ -207,7 +207,8 @@ void frontend::reportSyntaxError(ParseContext &context, SourceRange range,
     error.note("what follows // is a comment; / of integers rounds down");
   else if (got == "=" && wanted == "'['")
     error.note("a value has a name by 'let NAME = ...', an output its indices, "
-               "one at least, as in O[m] = ...; what a loop carries goes on by "
+               "one at least, as in O[m] = ... (one number is O: f32[1] with "
+               "O[i] = ...); what a loop carries goes on by "
                "next (NAME = ...)");
   else if (got == "[" && before.drop_back(lastName(before).size())
                              .rtrim()
@@ -268,7 +269,8 @@ void frontend::reportSyntaxError(ParseContext &context, SourceRange range,
   else if (atEnd && llvm::is_contained(expected, "'}'"))
     error.note("a '{' was not closed");
   else if (wanted == "a declaration")
-    error.note("a file has import, type, fn, kernel and schedule declarations");
+    error.note("a file has import, type, fn, kernel and schedule declarations, "
+               "as in kernel NAME(Q: f32[M, D]) -> (O: f32[M]) { ... }");
   else if (llvm::is_contained(expected, "';'"))
     error.note("a statement ends with ';'");
 }

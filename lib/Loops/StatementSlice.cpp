@@ -142,6 +142,8 @@ LogicalResult addReducedInTiles(const Statement &statement,
             << maxWholeExtent << ", got axis '" << kernel.nameOf(axis) << "'";
         if (extent)
           error << " of " << *extent;
+        error.attachNote() << "steps that are written out, each as a let, "
+                              "reduce over any axis";
         return error;
       }
       whole.set(axes.numberOf(axis));
