@@ -61,7 +61,8 @@ ExprRef Generator::real(Axes available, int depth) {
   case 6:
     return f("(f32($) * 0.125)", {integer(available, 2)});
   case 7:
-    return f("pow(0.5 + abs($), 1.5)", {next()});
+    return f(pick<const char *>({"pow(0.5 + abs($), 1.5)", "pow($, 2)"}),
+             {next()});
   default:
     return f(pick<const char *>(
                  {"($ / $)", "($ * exp($))", "($ - log($))", "($ + rsqrt($))"}),
@@ -114,6 +115,9 @@ ExprRef Generator::factorOf(Axes rows, Axes summed, const std::string &name) {
   if (summed != axisR && chance(0.05))
     return projected(rows, summed);
   bool isKey = rows == axisN;
+  if (isKey && chance(0.02)) // of no tensor that has both axes
+    return f("cos($ * $)",
+             {read(Type::Float, "place", "f32", rows), axis(summed)});
   ExprRef value = isKey ? readKeySide(name, summed)
                         : read(Type::Float, name, "T", outer | rows | summed);
   switch (weighted({14, 1, 1, 1, 0.7, 0.5, 0.5, 0.8})) {
