@@ -358,11 +358,12 @@ void Joiner::emitBody() {
     }
     if (auto sees = dyn_cast<tile::SeesOp>(op)) {
       IRMapping sides;
-      tile::SeesOp::create(
-          builder, sees.getLoc(), sees.getCount(),
-          makePartial(builder, sees.getFrom(), sides), sees.getRows(),
-          sees.getFits() ? makePartial(builder, sees.getFits(), sides)
-                         : Value());
+      tile::SeesOp::create(builder, sees.getLoc(), sees.getCount(),
+                           makePartial(builder, sees.getFrom(), sides),
+                           sees.getRows(),
+                           sees.getFits()
+                               ? makePartial(builder, sees.getFits(), sides)
+                               : Value());
       continue;
     }
     for (Value operand : op.getOperands())
