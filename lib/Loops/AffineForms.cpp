@@ -45,8 +45,26 @@ bool AffineForm::add(const AffineForm &other, int64_t factor) {
   return true;
 }
 
-AffineForm getAffineForm(Value value) {
+/// What is known of the values that one is made of: there may be far more ways
+/// to one of them than there are values.
+using Forms = llvm::SmallDenseMap<Value, AffineForm, 8>;
+
+static AffineForm computeForm(Value value, Forms &known);
+
+static AffineForm formOf(Value value, Forms &known) {
   value = stripBroadcast(value);
+  if (auto found = known.find(value); found != known.end())
+    return found->second;
+  AffineForm form = computeForm(value, known);
+  return known[value] = form;
+}
+
+AffineForm getAffineForm(Value value) {
+  Forms known;
+  return formOf(value, known);
+}
+
+static AffineForm computeForm(Value value, Forms &known) {
   AffineForm atom{{{value, 1}}, 0};
   if (auto constant = getIntegerConstant(value))
     return {{}, constant->getSExtValue()};
@@ -65,10 +83,10 @@ AffineForm getAffineForm(Value value) {
     if (!factor)
       return atom;
     fits =
-        form.add(getAffineForm(op->getOperand(other)), factor->getSExtValue());
+        form.add(formOf(op->getOperand(other), known), factor->getSExtValue());
   } else {
-    fits = form.add(getAffineForm(op->getOperand(0)), 1) &&
-           form.add(getAffineForm(op->getOperand(1)),
+    fits = form.add(formOf(op->getOperand(0), known), 1) &&
+           form.add(formOf(op->getOperand(1), known),
                     isa<arith::SubIOp>(op) ? -1 : 1);
   }
   return fits ? form : atom;
@@ -114,7 +132,24 @@ static StaticRange join(StaticRange a, StaticRange b) {
   return {std::min(a.lo, b.lo), std::max(a.hi, b.hi)};
 }
 
-static StaticRange rangeOfArgument(BlockArgument argument) {
+using Ranges = llvm::SmallDenseMap<Value, StaticRange, 8>;
+
+static StaticRange computeRange(Value value, Ranges &known);
+
+static StaticRange rangeOf(Value value, Ranges &known) {
+  value = stripBroadcast(value);
+  if (auto found = known.find(value); found != known.end())
+    return found->second;
+  StaticRange range = computeRange(value, known);
+  return known[value] = range;
+}
+
+StaticRange getStaticRange(Value value) {
+  Ranges known;
+  return rangeOf(value, known);
+}
+
+static StaticRange rangeOfArgument(BlockArgument argument, Ranges &known) {
   Operation *parent = argument.getOwner()->getParentOp();
   if (auto program = dyn_cast<tile::ProgramOp>(parent)) {
     attn::SignatureOpInterface head = program;
@@ -129,7 +164,7 @@ static StaticRange rangeOfArgument(BlockArgument argument) {
     bound = loop.getUpperBound();
   if (!bound)
     return rangeOfType(argument.getType());
-  return {0, std::max<int64_t>(0, getStaticRange(bound).hi)};
+  return {0, std::max<int64_t>(0, rangeOf(bound, known).hi)};
 }
 
 /// A quotient, rounded in any direction. A divisor of 0 gives 0 or nothing.
@@ -140,17 +175,16 @@ static StaticRange divide(StaticRange a, StaticRange divisor) {
   return {-most, most};
 }
 
-StaticRange getStaticRange(Value value) {
-  value = stripBroadcast(value);
+static StaticRange computeRange(Value value, Ranges &known) {
   if (auto constant = getIntegerConstant(value)) {
     int64_t number = constant->getSExtValue();
     return {number, number};
   }
   if (auto argument = dyn_cast<BlockArgument>(value))
-    return rangeOfArgument(argument);
+    return rangeOfArgument(argument, known);
   Operation *op = value.getDefiningOp();
   StaticRange all = rangeOfType(value.getType());
-  auto operand = [&](unsigned i) { return getStaticRange(op->getOperand(i)); };
+  auto operand = [&](unsigned i) { return rangeOf(op->getOperand(i), known); };
   return llvm::TypeSwitch<Operation *, StaticRange>(op)
       .Case<arith::AddIOp>([&](auto) { return add(operand(0), operand(1)); })
       .Case<arith::SubIOp>(

@@ -166,12 +166,17 @@ int64_t SeenColumns::count(Formula hidden) {
 }
 
 bool isOfRemainders(Value value, scf::ForOp loop) {
-  Operation *op = value.getDefiningOp();
-  return op && tile::isTile(value.getType()) &&
-         ((isa<attn::FloorModOp>(op) && isLoopIndex(op->getOperand(0), loop)) ||
-          llvm::any_of(op->getOperands(), [&](Value operand) {
-            return isOfRemainders(operand, loop);
-          }));
+  llvm::SetVector<Value> parts;
+  parts.insert(value);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    Operation *op = parts[i].getDefiningOp();
+    if (!op || !tile::isTile(parts[i].getType()))
+      continue;
+    if (isa<attn::FloorModOp>(op) && isLoopIndex(op->getOperand(0), loop))
+      return true;
+    parts.insert_range(op->getOperands());
+  }
+  return false;
 }
 
 bool SeenColumns::mayOftenFit(Formula hidden, int64_t seen) {
