@@ -47,16 +47,24 @@ bool AffineForm::add(const AffineForm &other, int64_t factor) {
 
 /// What is known of the values that one is made of: there may be far more ways
 /// to one of them than there are values.
-using Forms = llvm::SmallDenseMap<Value, AffineForm, 8>;
+template <typename T> using Known = llvm::SmallDenseMap<Value, T, 8>;
+
+/// What `compute` makes of a value, once.
+template <typename T>
+static T once(Value value, Known<T> &known, T (*compute)(Value, Known<T> &)) {
+  value = stripBroadcast(value);
+  if (auto found = known.find(value); found != known.end())
+    return found->second;
+  T result = compute(value, known);
+  return known[value] = result;
+}
+
+using Forms = Known<AffineForm>;
 
 static AffineForm computeForm(Value value, Forms &known);
 
 static AffineForm formOf(Value value, Forms &known) {
-  value = stripBroadcast(value);
-  if (auto found = known.find(value); found != known.end())
-    return found->second;
-  AffineForm form = computeForm(value, known);
-  return known[value] = form;
+  return once(value, known, computeForm);
 }
 
 AffineForm getAffineForm(Value value) {
@@ -132,16 +140,12 @@ static StaticRange join(StaticRange a, StaticRange b) {
   return {std::min(a.lo, b.lo), std::max(a.hi, b.hi)};
 }
 
-using Ranges = llvm::SmallDenseMap<Value, StaticRange, 8>;
+using Ranges = Known<StaticRange>;
 
 static StaticRange computeRange(Value value, Ranges &known);
 
 static StaticRange rangeOf(Value value, Ranges &known) {
-  value = stripBroadcast(value);
-  if (auto found = known.find(value); found != known.end())
-    return found->second;
-  StaticRange range = computeRange(value, known);
-  return known[value] = range;
+  return once(value, known, computeRange);
 }
 
 StaticRange getStaticRange(Value value) {
