@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Tile/Tile.h"
+#include "attentile/Sources.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -124,9 +125,9 @@ bool isTile(Type type) {
 }
 
 bool isLoaded(Value value) {
-  Operation *op = value.getDefiningOp();
-  return op && (isa<LoadOp>(op) || (isTile(value.getType()) &&
-                                    llvm::any_of(op->getOperands(), isLoaded)));
+  return anySource(
+      value, [](Value source) { return bool(source.getDefiningOp<LoadOp>()); },
+      [](Value source) { return isTile(source.getType()); });
 }
 
 ArrayRef<StringAttr> getAxes(Type type) {

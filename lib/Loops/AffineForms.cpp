@@ -243,25 +243,32 @@ static StaticRange computeRange(Value value, Ranges &known) {
       .Default([&](auto) { return all; });
 }
 
-StaticRange getStaticRange(const AffineForm &form) {
+static StaticRange rangeOf(const AffineForm &form, Ranges &known) {
   StaticRange sum = {form.constant, form.constant};
   for (auto [value, coefficient] : form.terms)
-    sum = add(sum, multiply({coefficient, coefficient}, getStaticRange(value)));
+    sum = add(sum, multiply({coefficient, coefficient}, rangeOf(value, known)));
   return sum;
+}
+
+StaticRange getStaticRange(const AffineForm &form) {
+  Ranges known;
+  return rangeOf(form, known);
 }
 
 //===----------------------------------------------------------------------===//
 // Proofs
 //===----------------------------------------------------------------------===//
 
-/// Bounds are a few minima and maxima deep; each level may double the work.
-static constexpr unsigned kMaxDepth = 10;
+/// Bounds are a few minima and maxima deep; each level may double the work, and
+/// there are proofs for each pair of bounds.
+static constexpr unsigned kMaxDepth = 10, kMostSteps = 64;
 
-static bool isNonNegative(const AffineForm &form, unsigned depth) {
-  StaticRange range = getStaticRange(form);
+static bool isNonNegative(const AffineForm &form, unsigned depth,
+                          unsigned &steps, Ranges &known) {
+  StaticRange range = rangeOf(form, known);
   if (range.lo >= 0)
     return true;
-  if (range.hi < 0 || depth == kMaxDepth)
+  if (range.hi < 0 || depth == kMaxDepth || ++steps > kMostSteps)
     return false;
   // A minimum is least, a maximum at least, each of its operands. What needs
   // both operands is opened first: the choice of one may depend on it.
@@ -287,7 +294,7 @@ static bool isNonNegative(const AffineForm &form, unsigned depth) {
     AffineForm other = form;
     return other.add({{{chosen->getResult(0), 1}}, 0}, -coefficient) &&
            other.add(getAffineForm(operand), coefficient) &&
-           isNonNegative(other, depth + 1);
+           isNonNegative(other, depth + 1, steps, known);
   };
   unsigned first = isa<arith::SelectOp>(chosen) ? 1 : 0;
   bool holds = holdsWith(chosen->getOperand(first));
@@ -298,8 +305,11 @@ static bool isNonNegative(const AffineForm &form, unsigned depth) {
 
 bool isProvablyAtLeast(Value a, Value b, int64_t distance) {
   AffineForm difference = getAffineForm(a);
+  unsigned steps = 0;
+  Ranges known;
   return difference.add(getAffineForm(b), -1) &&
-         difference.add({{}, distance}, -1) && isNonNegative(difference, 0);
+         difference.add({{}, distance}, -1) &&
+         isNonNegative(difference, 0, steps, known);
 }
 
 bool isMultiple(Value value, int64_t size) {

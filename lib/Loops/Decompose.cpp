@@ -15,7 +15,7 @@ using namespace mlir;
 
 namespace attentile::fusion {
 
-constexpr size_t maxTerms = 8;
+constexpr size_t maxTerms = 8, maxFactors = 64;
 
 FailureOr<std::vector<Term>> Decomposer::decompose(Expr *x) {
   sumsOfSoftmaxes.clear();
@@ -54,9 +54,9 @@ bool Decomposer::holdsExponential(const Expr *x) const {
 void Decomposer::findSumsOfSoftmaxes(const Expr *x) {
   if ((!x->is<arith::AddFOp>() && !x->is<arith::SubFOp>()) ||
       !llvm::all_of(x->operands,
-                    [&](const Expr *y) { return holdsExponential(y); }))
+                    [&](const Expr *y) { return holdsExponential(y); }) ||
+      !sumsOfSoftmaxes.insert(x).second)
     return;
-  sumsOfSoftmaxes.insert(x);
   for (const Expr *y : x->operands)
     findSumsOfSoftmaxes(y);
 }
@@ -124,8 +124,14 @@ Decomposer::Result Decomposer::products(Expr *x, const Terms &a,
     return fail(x, "there would be more than 8 terms");
   Terms result;
   for (const Term &lhs : a)
-    for (const Term &rhs : b)
+    for (const Term &rhs : b) {
       result.push_back(multiply(graph, lhs, rhs, /*joinFactors=*/true));
+      const Term &term = result.back();
+      if (term.numerators.size() + term.denominators.size() +
+              term.exponentials.size() + term.shifts.size() >
+          maxFactors)
+        return fail(x, "a term would have more than 64 factors");
+    }
   return result;
 }
 

@@ -64,27 +64,33 @@ std::optional<GatheredFactor> GatheredFactors::find(attn::ReduceOp sum) {
 
 std::optional<unsigned> GatheredFactors::findSum(attn::ReduceOp sum) {
   Operation *factors = getFactors(sum);
-  for (unsigned side : {1, 0})
+  for (unsigned side : {1, 0}) {
+    llvm::SmallDenseMap<Value, bool> known;
     if (factors && hasGatheredTerm(factors->getOperand(side),
-                                   factors->getOperand(1 - side), sum))
+                                   factors->getOperand(1 - side), sum, known))
       return side;
+  }
   return std::nullopt;
 }
 
 bool GatheredFactors::hasGatheredTerm(Value factor, Value other,
-                                      attn::ReduceOp sum) {
+                                      attn::ReduceOp sum,
+                                      llvm::SmallDenseMap<Value, bool> &known) {
   if (!isa_and_nonnull<arith::AddFOp, arith::SubFOp>(factor.getDefiningOp()))
     return false;
+  auto [entry, isNew] = known.try_emplace(factor, false);
+  if (!isNew)
+    return entry->second;
   bool isGathered = false;
   const attn::Axes ofOther = axes.of(other), summed = axes.setOf(sum.getAxes());
   for (Value term : factor.getDefiningOp()->getOperands()) {
     bool gathers =
-        gather(term, other, sum) || hasGatheredTerm(term, other, sum);
+        gather(term, other, sum) || hasGatheredTerm(term, other, sum, known);
     if (!gathers && !isProduct(axes.of(term), ofOther, summed))
       return false;
     isGathered |= gathers;
   }
-  return isGathered;
+  return known[factor] = isGathered;
 }
 
 /// Whether a sum over one of the axes has a factor with that and without

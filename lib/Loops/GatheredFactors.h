@@ -51,8 +51,10 @@ public:
   std::optional<unsigned> findSum(attn::ReduceOp sum);
 
 private:
+  /// `known`: what was found of factors, as terms may have parts in common.
   bool hasGatheredTerm(mlir::Value factor, mlir::Value other,
-                       attn::ReduceOp sum);
+                       attn::ReduceOp sum,
+                       llvm::SmallDenseMap<mlir::Value, bool> &known);
   std::optional<GatheredFactor> gather(mlir::Value factor, mlir::Value other,
                                        attn::ReduceOp sum);
   bool arePairsOfAll(const attn::Axes &pairs) const;

@@ -9,6 +9,7 @@
 #include "CopySlice.h"
 #include "VisibilityFormula.h"
 #include "attentile/AssumedBounds.h"
+#include "attentile/Sources.h"
 
 using namespace mlir;
 
@@ -61,11 +62,18 @@ std::optional<GroupTruth::Range> GroupTruth::getColumns(Value value) {
 /// Whether what rows have is their index and scalars, so that its range is that
 /// of the index and these.
 static bool isOffset(Value value) {
-  value = stripBroadcast(value);
-  Operation *op = value.getDefiningOp();
-  return isUniform(value) || isa_and_nonnull<tile::IndexOp>(op) ||
-         (isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op) &&
-          llvm::all_of(op->getOperands(), isOffset));
+  auto isSum = [](Value part) {
+    return isa_and_nonnull<arith::AddIOp, arith::SubIOp, tile::BroadcastOp>(
+               part.getDefiningOp()) &&
+           !isUniform(part);
+  };
+  return !anySource(
+      value,
+      [&](Value part) {
+        return !isUniform(part) && !part.getDefiningOp<tile::IndexOp>() &&
+               !isSum(part);
+      },
+      isSum);
 }
 
 /// Of rows alone, the same in all iterations.

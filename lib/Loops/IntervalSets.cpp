@@ -40,6 +40,10 @@ IntervalSet IntervalSets::getUnknown(Side side) {
 /// write stay far below this; beyond, the set is rounded to its safe side.
 static constexpr size_t kMaxPieces = 16;
 
+/// Each choice of two in a comparison, a maximum's or an absolute value's, asks
+/// twice what lies behind it. Those that people write ask a few times.
+static constexpr unsigned kMostQuestions = 256;
+
 IntervalSet IntervalSets::get(Formula formula, Side side) {
   auto known = sets.find({formula, side});
   if (known != sets.end())
@@ -52,6 +56,7 @@ IntervalSet IntervalSets::get(Formula formula, Side side) {
     result = algebra.all();
     break;
   case FormulaNode::Atom:
+    questions = 0;
     result = getCondition(formula->atom, formula->negated, side);
     break;
   case FormulaNode::And:
@@ -205,6 +210,8 @@ IntervalSet IntervalSets::getBounded(Value term, bool atMost, Value bound,
                                      Side side) {
   if (isIndex(term))
     return atMost ? IntervalSet{{{}, bound, {}}} : IntervalSet{{bound, {}, {}}};
+  if (++questions > kMostQuestions)
+    return getUnknown(side);
   // factor * x <= bound (or >=).
   auto compare = [&](Value x, bool atMost, int64_t factor = 1) {
     AffineForm form;

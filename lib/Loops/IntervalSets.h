@@ -126,6 +126,7 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> hoisted;
   llvm::SmallVector<mlir::Value> open;
   mlir::Value current;
+  unsigned questions = 0; ///< about `current`
 };
 
 /// A tile's reduction to a scalar over the elements that `counts` (null: all of

@@ -41,6 +41,7 @@
 #include "IndexBuilder.h"
 #include "VisibilityFormula.h"
 #include "attentile/Loops/Passes.h"
+#include "attentile/Sources.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
@@ -334,17 +335,13 @@ void Joiner::joinHidden(tile::HiddenOp hidden) {
 
 /// Whether something is loaded for a value of the partial body alone.
 bool Joiner::loadsForIt(Value value) {
-  llvm::SetVector<Value> parts;
-  parts.insert(value);
-  for (size_t i = 0; i < parts.size(); ++i) {
-    if (!match.differs(parts[i]))
-      continue;
-    Operation *op = parts[i].getDefiningOp();
-    if (isa<tile::LoadOp>(op))
-      return true;
-    parts.insert_range(op->getOperands());
-  }
-  return false;
+  auto differs = [&](Value part) { return match.differs(part); };
+  return anySource(
+      value,
+      [&](Value part) {
+        return differs(part) && part.getDefiningOp<tile::LoadOp>();
+      },
+      differs);
 }
 
 void Joiner::emitBody() {

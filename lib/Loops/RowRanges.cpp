@@ -14,6 +14,7 @@
 
 #include "IntervalSets.h"
 #include "VisibilityFormula.h"
+#include "attentile/Sources.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -23,12 +24,13 @@ using namespace mlir;
 namespace attentile {
 
 bool IntervalSets::isInvariant(Value value) {
-  if (loop.isDefinedOutsideOfLoop(value))
-    return true;
-  Operation *op = value.getDefiningOp();
-  return op && op->getNumRegions() == 0 && isPure(op) &&
-         llvm::all_of(op->getOperands(),
-                      [&](Value operand) { return isInvariant(operand); });
+  auto isInside = [&](Value source) {
+    return !loop.isDefinedOutsideOfLoop(source);
+  };
+  return !anySource(
+      value,
+      [&](Value source) { return isInside(source) && !isRepeatable(source); },
+      isInside);
 }
 
 Value IntervalSets::hoist(Value value) {

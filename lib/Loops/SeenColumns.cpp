@@ -8,6 +8,7 @@
 #include "SeenColumns.h"
 #include "VisibilityFormula.h"
 #include "attentile/KnownFactor.h"
+#include "attentile/Sources.h"
 #include <numeric>
 
 using namespace mlir;
@@ -22,38 +23,42 @@ static constexpr int64_t kMostPeriod = 4096, kMostCases = 4096;
 // What repeats
 //===----------------------------------------------------------------------===//
 
-/// A positive number that indices are divided by.
-std::optional<int64_t> SeenColumns::getDivisor(Value value) {
-  std::optional<APInt> number = getIntegerConstant(value);
-  return number && number->isStrictlyPositive() && number->isSignedIntN(32)
-             ? std::optional(number->getSExtValue())
-             : std::nullopt;
+/// An index and the positive number that it is divided by; no index where the
+/// value is no such remainder of a tile.
+SeenColumns::Remainder SeenColumns::getRemainder(Value value) {
+  auto op = value.getDefiningOp<attn::FloorModOp>();
+  if (!op || !tile::isTile(value.getType()))
+    return {};
+  std::optional<APInt> by = getIntegerConstant(op.getRhs());
+  if (!by || !by->isStrictlyPositive() || !by->isSignedIntN(32))
+    return {};
+  return {op.getLhs().getDefiningOp<tile::IndexOp>(), by->getSExtValue()};
+}
+
+/// Takes account of a remainder; false where the common period gets too long.
+bool SeenColumns::addRemainder(Remainder remainder) {
+  auto [index, by] = remainder;
+  period = std::lcm(period, by);
+  int64_t factor = knownFactor(index.getBase(), kMostPeriod);
+  if (isLoopIndex(index, loop))
+    columnStep = std::gcd(columnStep, factor);
+  else
+    rowStep = std::gcd(rowStep, std::gcd(factor, rows));
+  return period <= kMostPeriod;
 }
 
 /// Takes account of the remainders that a value is made of; false where their
 /// common period is too long.
 bool SeenColumns::findPeriod(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (!op || !tile::isTile(value.getType()))
-    return true;
-  auto remainder = dyn_cast<attn::FloorModOp>(op);
-  auto index = remainder ? remainder.getLhs().getDefiningOp<tile::IndexOp>()
-                         : tile::IndexOp();
-  std::optional<int64_t> by =
-      index ? getDivisor(remainder.getRhs()) : std::nullopt;
-  if (by) {
-    period = std::lcm(period, *by);
-    if (period > kMostPeriod)
-      return false;
-    int64_t factor = knownFactor(index.getBase(), kMostPeriod);
-    if (isLoopIndex(index, loop))
-      columnStep = std::gcd(columnStep, factor);
-    else
-      rowStep = std::gcd(rowStep, std::gcd(factor, rows));
-    return true;
-  }
-  return llvm::all_of(op->getOperands(),
-                      [&](Value operand) { return findPeriod(operand); });
+  return !anySource(
+      value,
+      [&](Value part) {
+        Remainder remainder = getRemainder(part);
+        return remainder.index && !addRemainder(remainder);
+      },
+      [](Value part) {
+        return tile::isTile(part.getType()) && !getRemainder(part).index;
+      });
 }
 
 bool SeenColumns::findPeriod(Formula formula) {
@@ -65,28 +70,26 @@ bool SeenColumns::findPeriod(Formula formula) {
 // One case
 //===----------------------------------------------------------------------===//
 
-SeenColumns::Range SeenColumns::getRemainders(tile::IndexOp index,
-                                              int64_t divisor) {
+SeenColumns::Range SeenColumns::getRemainders(Remainder remainder) {
+  auto [index, by] = remainder;
   bool isColumns = isLoopIndex(index, loop);
-  return rules.getRemainders((isColumns ? column + first : row) % divisor,
-                             (isColumns ? columns : rows) - 1, divisor);
+  return rules.getRemainders((isColumns ? column + first : row) % by,
+                             (isColumns ? columns : rows) - 1, by);
 }
 
-std::optional<SeenColumns::Range> SeenColumns::getRange(Value value) {
-  value = stripBroadcast(value);
+std::optional<SeenColumns::Range> SeenColumns::computeRange(Value value) {
   if (std::optional<APInt> constant = getIntegerConstant(value)) {
     if (!constant->isSignedIntN(32))
       return std::nullopt;
     return Range{constant->getSExtValue(), constant->getSExtValue()};
   }
   Operation *op = value.getDefiningOp();
-  if (auto remainder = dyn_cast_or_null<attn::FloorModOp>(op)) {
-    auto index = remainder.getLhs().getDefiningOp<tile::IndexOp>();
-    std::optional<int64_t> by = getDivisor(remainder.getRhs());
-    bool isKnown = index && by &&
-                   (isLoopIndex(index, loop) ||
-                    tile::getAxes(index.getType()).front() == rowAxis);
-    return isKnown ? std::optional(getRemainders(index, *by)) : std::nullopt;
+  if (isa_and_nonnull<attn::FloorModOp>(op)) {
+    Remainder remainder = getRemainder(value);
+    tile::IndexOp index = remainder.index;
+    bool isKnown = index && (isLoopIndex(index, loop) ||
+                             tile::getAxes(index.getType()).front() == rowAxis);
+    return isKnown ? std::optional(getRemainders(remainder)) : std::nullopt;
   }
   if (!Rules::canCombine(op))
     return std::nullopt;
@@ -94,6 +97,15 @@ std::optional<SeenColumns::Range> SeenColumns::getRange(Value value) {
   std::optional<Range> b =
       a && op->getNumOperands() == 2 ? getRange(op->getOperand(1)) : a;
   return a && b ? std::optional(rules.combine(op, *a, *b)) : std::nullopt;
+}
+
+std::optional<SeenColumns::Range> SeenColumns::getRange(Value value) {
+  value = stripBroadcast(value);
+  if (auto known = ranges.find(value); known != ranges.end())
+    return known->second;
+  std::optional<Range> range = computeRange(value);
+  ranges.try_emplace(value, range);
+  return range;
 }
 
 /// Whether a comparison of pairs surely holds, or with `negated` fails.
@@ -113,6 +125,7 @@ bool SeenColumns::holds(arith::CmpIOp compare, bool negated) {
 bool SeenColumns::holds(Formula hidden, int64_t from, int64_t count) {
   first = from;
   columns = count;
+  ranges.clear();
   return foldFormula<bool>(
       hidden,
       [&](Formula node) {
@@ -166,17 +179,14 @@ int64_t SeenColumns::count(Formula hidden) {
 }
 
 bool isOfRemainders(Value value, scf::ForOp loop) {
-  llvm::SetVector<Value> parts;
-  parts.insert(value);
-  for (size_t i = 0; i < parts.size(); ++i) {
-    Operation *op = parts[i].getDefiningOp();
-    if (!op || !tile::isTile(parts[i].getType()))
-      continue;
-    if (isa<attn::FloorModOp>(op) && isLoopIndex(op->getOperand(0), loop))
-      return true;
-    parts.insert_range(op->getOperands());
-  }
-  return false;
+  return anySource(
+      value,
+      [&](Value part) {
+        auto remainder = part.getDefiningOp<attn::FloorModOp>();
+        return remainder && tile::isTile(part.getType()) &&
+               isLoopIndex(remainder.getLhs(), loop);
+      },
+      [](Value part) { return tile::isTile(part.getType()); });
 }
 
 bool SeenColumns::mayOftenFit(Formula hidden, int64_t seen) {

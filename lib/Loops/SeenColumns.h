@@ -80,14 +80,20 @@ public:
 private:
   using Rules = IntervalRules<NumberArithmetic>;
   using Range = Rules::Range;
+  struct Remainder {
+    tile::IndexOp index;
+    int64_t by = 0;
+  };
 
   bool findPeriod(Formula formula);
   bool findPeriod(mlir::Value value);
   bool holds(Formula hidden, int64_t first, int64_t count);
   bool holds(mlir::arith::CmpIOp compare, bool negated);
   std::optional<Range> getRange(mlir::Value value);
-  Range getRemainders(tile::IndexOp index, int64_t divisor);
-  static std::optional<int64_t> getDivisor(mlir::Value value);
+  std::optional<Range> computeRange(mlir::Value value);
+  Range getRemainders(Remainder remainder);
+  static Remainder getRemainder(mlir::Value value);
+  bool addRemainder(Remainder remainder);
   int64_t countCases() const;
   void forEachCase(llvm::function_ref<void()> visit);
   bool fits(Formula hidden, int64_t seen);
@@ -103,6 +109,7 @@ private:
   // The case that is tried: the first row's and column's remainder by the
   // period, and which of the block's columns.
   int64_t row = 0, column = 0, first = 0, columns = 0;
+  llvm::DenseMap<mlir::Value, std::optional<Range>> ranges; ///< of these
 };
 
 } // namespace attentile

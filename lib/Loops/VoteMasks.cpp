@@ -27,6 +27,7 @@
 #include "StraightRemainders.h"
 #include "VisibilityFormula.h"
 #include "attentile/Loops/Passes.h"
+#include "attentile/Sources.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
@@ -111,10 +112,15 @@ bool comparesPairs(MaskCondition part) {
 
 /// Whether it is made of tiles that are divided.
 bool isDivided(Value value) {
-  Operation *op = value.getDefiningOp();
-  return op && tile::isTile(value.getType()) &&
-         (isa<attn::FloorDivOp, attn::FloorModOp>(op) ||
-          llvm::any_of(op->getOperands(), isDivided));
+  auto isTile = [](Value part) { return tile::isTile(part.getType()); };
+  return anySource(
+      value,
+      [&](Value part) {
+        return isTile(part) &&
+               isa_and_nonnull<attn::FloorDivOp, attn::FloorModOp>(
+                   part.getDefiningOp());
+      },
+      isTile);
 }
 
 /// Likewise of another comparison of what rows and columns have, such as the
@@ -128,20 +134,27 @@ Value emitVote(OpBuilder &b, MaskCondition part, scf::ForOp loop) {
 
 /// The comparison again, where the branch needs it, with what is made of pairs
 /// and what partial blocks alone load or divide.
-Value cloneBound(OpBuilder &b, Value value, scf::ForOp loop) {
+Value cloneBound(OpBuilder &b, Value value, scf::ForOp loop,
+                 IRMapping &copies) {
   Operation *op = value.getDefiningOp();
   if (!op || !tile::isTile(value.getType())) // a tensor is no tile
     return value;
+  if (Value copy = copies.lookupOrNull(value))
+    return copy;
   auto type = cast<RankedTensorType>(value.getType());
   bool isOfBranch = loop->isProperAncestor(op) && op->getParentOp() != loop;
   if (type.getRank() < 2 && !isa<arith::CmpIOp, tile::BroadcastOp>(op) &&
       !(isOfBranch && isa<tile::LoadOp, arith::IndexCastOp, attn::FloorDivOp,
                           attn::FloorModOp>(op)))
     return value;
-  IRMapping mapping;
   for (Value operand : op->getOperands())
-    mapping.map(operand, cloneBound(b, operand, loop));
-  return b.clone(*op, mapping)->getResult(0);
+    copies.map(operand, cloneBound(b, operand, loop, copies));
+  return b.clone(*op, copies)->getResult(0);
+}
+
+Value cloneBound(OpBuilder &b, Value value, scf::ForOp loop) {
+  IRMapping copies;
+  return cloneBound(b, value, loop, copies);
 }
 
 /// What `one` makes where the condition holds, else what `other` makes; both

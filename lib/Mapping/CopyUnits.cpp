@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CopyUnits.h"
+#include "attentile/Sources.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -25,21 +26,27 @@ void CopyUnit::erase() {
 /// Whether `value` is computed from the index of `loop` and from outside it, by
 /// operations that may be repeated elsewhere.
 static bool dependsOnIndexOnly(Value value, scf::ForOp loop) {
-  if (value == loop.getInductionVar() || loop.isDefinedOutsideOfLoop(value))
-    return true;
-  Operation *op = value.getDefiningOp();
-  return op && op->getNumRegions() == 0 && isPure(op) &&
-         llvm::all_of(op->getOperands(), [&](Value operand) {
-           return dependsOnIndexOnly(operand, loop);
-         });
+  auto isOther = [&](Value source) {
+    return source != loop.getInductionVar() &&
+           !loop.isDefinedOutsideOfLoop(source);
+  };
+  return !anySource(
+      value,
+      [&](Value source) { return isOther(source) && !isRepeatable(source); },
+      isOther);
 }
 
 /// Whether `value` may differ between iterations of `loop`.
 static bool varies(Value value, scf::ForOp loop) {
-  return !loop.isDefinedOutsideOfLoop(value) &&
-         (isa<BlockArgument>(value) ||
-          llvm::any_of(value.getDefiningOp()->getOperands(),
-                       [&](Value operand) { return varies(operand, loop); }));
+  auto isInside = [&](Value source) {
+    return !loop.isDefinedOutsideOfLoop(source);
+  };
+  return anySource(
+      value,
+      [&](Value source) {
+        return isInside(source) && isa<BlockArgument>(source);
+      },
+      isInside);
 }
 
 std::optional<CopyUnit> matchCopyUnit(warp::CopyAsyncOp copy) {
@@ -159,18 +166,30 @@ bool readSameWindow(const CopyUnit &a, scf::ForOp loopA, const CopyUnit &b,
 // Before the loop
 //===----------------------------------------------------------------------===//
 
-bool computeBefore(Value value, Operation *op, bool move) {
+/// Whether a value is computed in the operation's block, behind it.
+static bool isBehind(Value value, Operation *op) {
   Operation *definition = value.getDefiningOp();
-  if (!definition || definition->getBlock() != op->getBlock() ||
-      definition->isBeforeInBlock(op))
-    return true; // of an enclosing block, then
-  if (definition->getNumRegions() != 0 || !isPure(definition))
+  return definition && definition->getBlock() == op->getBlock() &&
+         !definition->isBeforeInBlock(op);
+}
+
+static void moveBefore(Value value, Operation *op) {
+  if (!isBehind(value, op))
+    return;
+  for (Value operand : value.getDefiningOp()->getOperands())
+    moveBefore(operand, op);
+  value.getDefiningOp()->moveBefore(op);
+}
+
+bool computeBefore(Value value, Operation *op, bool move) {
+  auto isLate = [&](Value source) { return isBehind(source, op); };
+  if (anySource(
+          value,
+          [&](Value source) { return isLate(source) && !isRepeatable(source); },
+          isLate))
     return false;
-  for (Value operand : definition->getOperands())
-    if (!computeBefore(operand, op, move))
-      return false;
   if (move)
-    definition->moveBefore(op);
+    moveBefore(value, op);
   return true;
 }
 

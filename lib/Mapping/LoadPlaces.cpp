@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LoadPlaces.h"
+#include "attentile/Sources.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
@@ -70,40 +71,29 @@ void moveUp(tile::LoadOp load) {
 }
 
 bool isCheap(Value value) {
-  llvm::SetVector<Value> parts;
-  parts.insert(value);
-  for (size_t i = 0; i < parts.size(); ++i) {
-    Value part = parts[i];
+  auto isSimple = [](Value part) {
+    return isa_and_nonnull<arith::ConstantOp, ub::PoisonOp, tile::IndexOp>(
+        part.getDefiningOp());
+  };
+  auto isCostly = [&](Value part) {
     Operation *op = part.getDefiningOp();
-    if (!op)
+    if (isSimple(part) || (part != value && !tile::isTile(part.getType())))
       return false;
-    if (isa<arith::ConstantOp, ub::PoisonOp, tile::IndexOp>(op))
-      continue;
-    bool isElementwise =
-        isa<tile::LoadOp>(op) || OpTrait::hasElementwiseMappableTraits(op);
-    if (!isa<tile::BroadcastOp>(op) &&
-        (tile::getAxes(part.getType()).size() != 1 || !isElementwise))
-      return false;
-    for (Value operand : op->getOperands())
-      if (tile::isTile(operand.getType()))
-        parts.insert(operand);
-  }
-  return true;
+    bool isElementwise = op && (isa<tile::LoadOp>(op) ||
+                                OpTrait::hasElementwiseMappableTraits(op));
+    return !isa_and_nonnull<tile::BroadcastOp>(op) &&
+           (tile::getAxes(part.getType()).size() != 1 || !isElementwise);
+  };
+  return !anySource(value, isCostly, [&](Value part) {
+    return !isSimple(part) && tile::isTile(part.getType());
+  });
 }
 
 bool isOfGroup(Value value) {
-  llvm::SetVector<Operation *> made;
-  auto add = [&](Value part) {
-    if (Operation *op = part.getDefiningOp())
-      made.insert(op);
-  };
-  add(value);
-  for (size_t i = 0; i < made.size(); ++i) {
-    if (isa<tile::ReduceGroupOp, tile::VoteOp>(made[i]))
-      return true;
-    llvm::for_each(made[i]->getOperands(), add);
-  }
-  return false;
+  return anySource(value, [](Value part) {
+    return isa_and_nonnull<tile::ReduceGroupOp, tile::VoteOp>(
+        part.getDefiningOp());
+  });
 }
 
 bool asksLoadedColumns(Value value, StringAttr rows) {

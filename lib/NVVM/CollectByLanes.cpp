@@ -18,6 +18,7 @@
 
 #include "Warp/Warp.h"
 #include "attentile/NVVM/Passes.h"
+#include "attentile/Sources.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -75,12 +76,16 @@ std::optional<Collection::Count> Collection::findCount(unsigned number) {
 
 /// Whether an iteration computes a value from its counts.
 bool Collection::usesCounts(Value value) {
-  if (auto argument = dyn_cast<BlockArgument>(value))
-    return argument.getOwner() == &body && argument != loop.getInductionVar();
-  Operation *op = value.getDefiningOp();
-  return op->getBlock() == &body &&
-         llvm::any_of(op->getOperands(),
-                      [&](Value operand) { return usesCounts(operand); });
+  auto isInBody = [&](Value source) {
+    return source.getParentBlock() == &body;
+  };
+  return anySource(
+      value,
+      [&](Value source) {
+        return isInBody(source) && isa<BlockArgument>(source) &&
+               source != loop.getInductionVar();
+      },
+      isInBody);
 }
 
 /// lane == 0

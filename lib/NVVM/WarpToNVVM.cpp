@@ -16,6 +16,7 @@
 
 #include "KernelLowering.h"
 #include "attentile/NVVM/Passes.h"
+#include "attentile/Sources.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -113,22 +114,24 @@ void keepRounding(arith::TruncFOp op) {
 
 /// Whether the loop's iterations all compute the same.
 bool isInvariant(Value value, scf::ForOp loop) {
-  if (loop.isDefinedOutsideOfLoop(value))
-    return true;
-  Operation *op = value.getDefiningOp();
-  return op && op->getNumRegions() == 0 && isPure(op) &&
-         llvm::all_of(op->getOperands(), [&](Value operand) {
-           return isInvariant(operand, loop);
-         });
+  auto isInside = [&](Value source) {
+    return !loop.isDefinedOutsideOfLoop(source);
+  };
+  return !anySource(
+      value,
+      [&](Value source) { return isInside(source) && !isRepeatable(source); },
+      isInside);
 }
 
 /// Whether threads differ in a value, as far as its arithmetic tells.
 bool isOfThread(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (isa_and_nonnull<warp::ThreadIdOp, warp::LaneIdOp>(op))
-    return true;
-  return op && op->getNumRegions() == 0 && isPure(op) &&
-         llvm::any_of(op->getOperands(), isOfThread);
+  return anySource(
+      value,
+      [](Value source) {
+        return isa_and_nonnull<warp::ThreadIdOp, warp::LaneIdOp>(
+            source.getDefiningOp());
+      },
+      isRepeatable);
 }
 
 /// What a loop does not change of a random call's indices - first products -

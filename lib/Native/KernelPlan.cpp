@@ -8,6 +8,7 @@
 #include "KernelPlan.h"
 #include "attentile/KnownFactor.h"
 #include "attentile/Philox.h"
+#include "attentile/Sources.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/Matchers.h"
 #include <numeric>
@@ -98,12 +99,32 @@ Value KernelPlan::strip(Value value) {
 
 std::optional<int64_t> KernelPlan::getCoefficient(Value value,
                                                   Axis axis) const {
+  Coefficients known;
+  return getCoefficient(value, axis, known);
+}
+
+std::optional<int64_t> KernelPlan::getCoefficient(Value value, Axis axis,
+                                                  Coefficients &known) const {
   if (!tile::getAxisPosition(value.getType(), axis))
     return 0;
   if (isAvailable(value))
     return std::nullopt;
+  if (value.hasOneUse())
+    return computeCoefficient(value, axis, known);
+  if (auto found = known.find(value); found != known.end())
+    return found->second;
+  std::optional<int64_t> result = computeCoefficient(value, axis, known);
+  known.try_emplace(value, result);
+  return result;
+}
+
+std::optional<int64_t>
+KernelPlan::computeCoefficient(Value value, Axis axis,
+                               Coefficients &known) const {
   Operation *op = value.getDefiningOp();
-  auto of = [&](unsigned i) { return getCoefficient(op->getOperand(i), axis); };
+  auto of = [&](unsigned i) {
+    return getCoefficient(op->getOperand(i), axis, known);
+  };
   if (isa<tile::IndexOp>(op))
     return 1;
   if (isa<arith::ConstantOp>(op))
@@ -266,13 +287,9 @@ bool KernelPlan::isWide(const NestGroup &group) const {
 
 /// Whether `value` is computed from `source` by scalar operations.
 static bool dependsOn(Value value, Value source) {
-  if (value == source)
-    return true;
-  Operation *op = value.getDefiningOp();
-  return op && op->getNumRegions() == 0 &&
-         llvm::any_of(op->getOperands(), [&](Value operand) {
-           return dependsOn(operand, source);
-         });
+  return anySource(
+      value, [&](Value part) { return part == source; },
+      [](Value part) { return part.getDefiningOp()->getNumRegions() == 0; });
 }
 
 /// Any other sum of products is a nest.

@@ -175,6 +175,12 @@ private:
 
   mlir::LogicalResult classify(tile::KernelOp kernel);
   void chooseLane(tile::KernelOp kernel);
+  /// Of values with several users.
+  using Coefficients = llvm::DenseMap<mlir::Value, std::optional<int64_t>>;
+  std::optional<int64_t> getCoefficient(mlir::Value value, Axis axis,
+                                        Coefficients &known) const;
+  std::optional<int64_t> computeCoefficient(mlir::Value value, Axis axis,
+                                            Coefficients &known) const;
   void planDot(tile::DotOp dot);
   void chooseViews(tile::KernelOp kernel);
   void chooseRoots(tile::KernelOp kernel);
