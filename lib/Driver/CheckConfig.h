@@ -77,6 +77,7 @@ struct Space {
   std::vector<std::vector<int64_t>> headChoices; // each one of all head sizes
   /// Sizes of tiled rows (M), of loops (N), and the others with their choices.
   std::vector<std::string> rowSizes, loopSizes, otherNames;
+  unsigned step = 1; // between the levels of rowSizes, and of loopSizes
   std::vector<std::vector<int64_t>> otherChoices;
   std::vector<Values> values;
   /// How many sizes are multiplied where one stands in a shape: 2 for both of

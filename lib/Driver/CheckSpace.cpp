@@ -113,13 +113,14 @@ static int64_t sizeAt(Variant &variant, const std::string &size, unsigned level,
 
 void addTiledSizes(Config &config, Variant &variant, const Space &space,
                    unsigned rowLevel, unsigned loopLevel) {
-  // Further row or loop sizes take the next levels.
+  // Further row or loop sizes take other levels.
   for (auto [names, level] : {std::pair(&space.rowSizes, rowLevel),
                               std::pair(&space.loopSizes, loopLevel)})
     for (auto [i, name] : llvm::enumerate(*names))
       config.sizes.push_back(
-          {name, sizeAt(variant, name, (level + i) % numExtentsToTry,
-                        space.degrees.lookup(name))});
+          {name,
+           sizeAt(variant, name, (level + i * space.step) % numExtentsToTry,
+                  space.degrees.lookup(name))});
 }
 
 //===----------------------------------------------------------------------===//
@@ -400,9 +401,9 @@ static bool relateRoles(Variant &variant, Space &space) {
   return space.otherNames.size() > before;
 }
 
-/// Whether some sizes to try keep the constraints, as far as these are of
-/// sizes.
-static bool permitsSome(Variant &variant, const Space &space) {
+/// How many of the sizes to try keep the constraints of sizes alone.
+static unsigned countPermitted(Variant &variant, const Space &space) {
+  unsigned count = 0;
   std::vector<HostTensor> noScalars(variant.kernel.getInNames().size());
   for (const std::vector<int64_t> &choice : space.otherChoices)
     for (unsigned row = 0; row < numExtentsToTry; ++row)
@@ -411,11 +412,10 @@ static bool permitsSome(Variant &variant, const Space &space) {
         for (auto [name, size] : llvm::zip(space.otherNames, choice))
           config.sizes.push_back({name, size});
         addTiledSizes(config, variant, space, row, loop);
-        if (!findBrokenAssumption(variant.kernel, noScalars,
-                                  sizesOf(variant, config)))
-          return true;
+        count += !findBrokenAssumption(variant.kernel, noScalars,
+                                       sizesOf(variant, config));
       }
-  return false;
+  return count;
 }
 
 std::unique_ptr<Space> makeSpace(const Source &source,
@@ -472,8 +472,13 @@ std::unique_ptr<Space> makeSpace(const Source &source,
       space->otherNames.push_back(name);
   }
   findOtherChoices(*variant, *space);
+  // L >= J, where both are of rows, permits little where J is the next level.
+  unsigned next = countPermitted(*variant, *space);
+  space->step = numExtentsToTry - 1;
+  unsigned permitted = std::max(next, countPermitted(*variant, *space));
+  space->step = permitted == next ? 1 : space->step;
   // N % 16 == 0 && N >= M, say, where both sizes are of rows: together.
-  if (!permitsSome(*variant, *space) && relateRoles(*variant, *space)) {
+  if (permitted == 0 && relateRoles(*variant, *space)) {
     space->otherChoices.clear();
     findOtherChoices(*variant, *space);
   }
