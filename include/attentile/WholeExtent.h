@@ -1,4 +1,4 @@
-//===- WholeExtent.h - axes that a tile may have whole ----------*- C++ -*-===//
+//===- WholeExtent.h - how much a tile may have of an axis -----*- C++ -*-===//
 //
 // Part of Attentile, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,6 +14,9 @@ namespace attentile {
 /// The largest extent that stands whole in a tile, as a head size does; a
 /// larger axis is a loop, or is tiled.
 inline constexpr int64_t maxWholeExtent = 512;
+
+/// The largest tile of an axis that may be asked for.
+inline constexpr int64_t largestTile = 4096;
 
 } // namespace attentile
 

@@ -7,6 +7,7 @@
 
 #include "Flags.h"
 #include "Session.h"
+#include "attentile/WholeExtent.h"
 
 using llvm::StringRef;
 
@@ -84,10 +85,18 @@ bool CommonFlags::finish(CommonOptions &options) const {
   for (const std::string &text : tile) {
     auto [axis, size] = StringRef(text).split('=');
     unsigned number = 0;
-    if (axis.empty() || size.getAsInteger(10, number) || number == 0) {
-      wrongCall("expected --tile AXIS=SIZE, got '" + text + "'");
+    if (axis.empty() || size.getAsInteger(10, number) || number == 0 ||
+        number > largestTile) {
+      wrongCall("expected --tile AXIS=SIZE, sizes from 1 to " +
+                std::to_string(largestTile) + ", got '" + text + "'");
       return false;
     }
+    for (const std::string &other : options.pipeline.tileSizes)
+      if (StringRef(other).split('=').first == axis) {
+        wrongCall("expected one --tile for axis '" + axis.str() + "', got '" +
+                  other + "' and '" + text + "'");
+        return false;
+      }
     options.pipeline.tileSizes.push_back(text);
   }
   for (const std::string &flag : addPass) {

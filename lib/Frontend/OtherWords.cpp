@@ -14,14 +14,15 @@ using llvm::StringRef;
 StringRef frontend::elementTypeCalled(StringRef word) {
   return llvm::StringSwitch<StringRef>(word.lower())
       .Cases({"float32", "float", "fp32", "single"}, "f32")
-      .Cases({"float64", "double", "fp64"}, "f32") // the widest
+      .Cases({"float64", "double", "fp64", "f64"}, "f32") // the widest
       .Cases({"float16", "half", "fp16"}, "f16")
       .Cases({"bfloat16", "bfloat"}, "bf16")
       .Cases({"float8_e4m3", "float8_e4m3fn", "fp8", "e4m3"}, "f8e4m3")
       .Cases({"float8_e5m2", "e5m2"}, "f8e5m2")
       .Cases({"int8", "char", "byte"}, "i8")
       .Cases({"int", "int32", "integer"}, "i32")
-      .Cases({"int64", "long"}, "i64")
+      .Cases({"i16", "int16", "short", "u8", "uint8", "u16", "uint16"}, "i32")
+      .Cases({"int64", "long", "u32", "uint32"}, "i64")
       .Cases({"boolean", "i1"}, "bool")
       .Default("");
 }
@@ -66,7 +67,7 @@ StringRef frontend::functionCalled(StringRef word) {
 
 StringRef frontend::reductionCalled(StringRef word) {
   return llvm::StringSwitch<StringRef>(word.lower())
-      .Cases({"mean", "avg", "average"}, "sum[n](x) / extent(n)")
+      .Cases({"mean", "avg", "average"}, "(sum[n](x) / extent(n))")
       .Cases({"amax", "maximum"}, "max[n](x)")
       .Cases({"amin", "minimum"}, "min[n](x)")
       .Case("norm", "sqrt(sum[n](x * x))")

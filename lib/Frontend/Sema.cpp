@@ -97,7 +97,7 @@ void Sema::run() {
   if (!callsAreSound)
     return;
   checkBody();
-  checkSchedule();
+  checkSchedules();
   checkLoopTiles();
   if (diagnostics.hasErrors())
     return;

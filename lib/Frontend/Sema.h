@@ -167,8 +167,11 @@ private:
   //===--- SemaSchedule.cpp -----------------------------------------------===//
   void chooseSchedule();
   std::optional<bool> applies(const ast::ScheduleDecl &schedule);
-  void checkSchedule();
+  void checkSchedules();
+  void checkItems(const ast::ScheduleDecl &candidate);
   void checkTile(const ast::ScheduleItem &item);
+  void checkTile(const ast::ScheduleItem &item,
+                 llvm::SmallVectorImpl<CheckedTile> &tiles, bool isTaken);
   bool isMaterialized(llvm::StringRef name) const;
 
   //===--- SemaNames.cpp --------------------------------------------------===//

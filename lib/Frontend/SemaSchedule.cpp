@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Sema.h"
+#include "attentile/WholeExtent.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -13,9 +14,6 @@ using namespace attentile;
 using namespace attentile::frontend;
 using llvm::StringRef;
 using llvm::Twine;
-
-/// Larger tiles fit no scratch memory.
-static constexpr int64_t largestTile = 4096;
 
 /// What code is made for, and sm_90a, which will be one.
 static const std::vector<StringRef> targets = {"cpu",   "sm_80", "sm_86",
@@ -123,6 +121,11 @@ bool Sema::isMaterialized(StringRef name) const {
 }
 
 void Sema::checkTile(const ast::ScheduleItem &item) {
+  checkTile(item, kernel.tiles, /*isTaken=*/true);
+}
+
+void Sema::checkTile(const ast::ScheduleItem &item,
+                     llvm::SmallVectorImpl<CheckedTile> &tiles, bool isTaken) {
   auto index = indexVariable({Scope::Body}, item.name);
   if (!index)
     return;
@@ -136,6 +139,9 @@ void Sema::checkTile(const ast::ScheduleItem &item) {
   if (!value)
     return;
   auto size = value->constant();
+  // When it is taken, what it names may be bound.
+  if (!size && !isTaken && value->type == ValueType::Int)
+    return;
   if (!size || *size < 1 || *size > largestTile) {
     // [L7.3]
     error(item.value->range,
@@ -144,7 +150,7 @@ void Sema::checkTile(const ast::ScheduleItem &item) {
                     : Twine(spelling(value->type)) + " that is not known"));
     return;
   }
-  for (const CheckedTile &tile : kernel.tiles)
+  for (const CheckedTile &tile : tiles)
     if (tile.axis == item.name.str()) {
       // [L7.3]
       error(item.range, "expected one tile size for axis '" + item.name.str() +
@@ -152,18 +158,27 @@ void Sema::checkTile(const ast::ScheduleItem &item) {
                             Twine(*size));
       return;
     }
-  kernel.tiles.push_back({item.name.str(), *size});
+  tiles.push_back({item.name.str(), *size});
 }
 
-void Sema::checkSchedule() {
-  if (!schedule)
-    return;
-  if (schedule->as.data)
+void Sema::checkSchedules() {
+  for (const ast::ScheduleDecl *candidate : tree.schedules)
+    if (candidate->kernel.str() == decl.name.str())
+      checkItems(*candidate);
+  if (schedule && schedule->as.data)
     kernel.schedule = schedule->as.str();
-  for (const ast::ScheduleItem &item : schedule->items) {
+}
+
+void Sema::checkItems(const ast::ScheduleDecl &candidate) {
+  const bool isTaken = &candidate == schedule;
+  llvm::SmallVector<CheckedTile> others;
+  for (const ast::ScheduleItem &item : candidate.items) {
     switch (item.kind) {
     case ast::ScheduleItem::Tile:
-      checkTile(item);
+      if (isTaken)
+        checkTile(item);
+      else
+        checkTile(item, others, /*isTaken=*/false);
       break;
     case ast::ScheduleItem::Materialize: {
       auto it = names.find(item.name.str());
@@ -186,6 +201,8 @@ void Sema::checkSchedule() {
       break;
     }
     case ast::ScheduleItem::Other:
+      if (!isTaken) // of a target or a version that will have it
+        break;
       // [L8.7]
       error(item.range,
             "'" + item.name.str() + "' in a schedule is not supported yet")

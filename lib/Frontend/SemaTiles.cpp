@@ -15,14 +15,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "Sema.h"
+#include "attentile/WholeExtent.h"
 
 using namespace attentile;
 using namespace attentile::frontend;
 using llvm::StringRef;
 using llvm::Twine;
-
-/// Larger tiles fit no scratch memory, as in a schedule.
-static constexpr int64_t largestTile = 4096;
 
 std::optional<int64_t> Sema::checkLoopTile(const ast::TileLoop &loop) {
   const TypedExpr *value = visit(*loop.size, {Scope::Head});

@@ -106,6 +106,21 @@ static StringRef indexedName(StringRef text) {
   return lastName(text);
 }
 
+/// A formula over n over the axis that is named right before, if one is.
+static std::string overAxis(StringRef formula, StringRef before) {
+  StringRef axis = before.rtrim().drop_back().rsplit('[').second.trim();
+  auto isWord = [](char c) { return llvm::isAlnum(c) || c == '_'; };
+  if (axis.empty() || !llvm::all_of(axis, isWord))
+    return formula.str();
+  std::string result;
+  for (size_t i = 0; i < formula.size(); ++i) {
+    bool isAxis = formula[i] == 'n' && (i == 0 || !isWord(formula[i - 1])) &&
+                  (i + 1 == formula.size() || !isWord(formula[i + 1]));
+    result += isAxis ? axis : formula.substr(i, 1);
+  }
+  return result;
+}
+
 /// Says of `NAME[n](`, which is no reduction, or of `sum(` what would be right.
 static bool noteReduction(Diagnostic &error, StringRef before) {
   std::vector<StringRef> reductions;
@@ -124,7 +139,7 @@ static bool noteReduction(Diagnostic &error, StringRef before) {
              "' is no reduction; these are sum, max, min, any, all, softmax "
              "and logsumexp");
   if (StringRef formula = reductionCalled(name); !formula.empty())
-    error.note("write " + formula);
+    error.note("write " + overAxis(formula, before));
   else if (StringRef nearest = nearestName(name, reductions); !nearest.empty())
     error.note("did you mean '" + nearest + "'?");
   return true;
