@@ -47,6 +47,7 @@ static constexpr llvm::StringRef kOptimizing[] = {
     "tile-merge-bounds",
     "tile-guard-softmax",
     "tile-start-sums-at-bias",
+    "tile-vote-far-rows",
     "tile-descend-blocks",
     "tile-sort-lists",
     "tile-order-programs",
@@ -60,8 +61,8 @@ static constexpr llvm::StringRef kOptimizing[] = {
 static constexpr llvm::StringRef kOnlyForGpu[] = {
     "tile-peel-tails",         "tile-join-loops",   "tile-mark-hidden",
     "tile-vote-masks",         "tile-merge-bounds", "tile-guard-softmax",
-    "tile-start-sums-at-bias", "tile-sort-lists",   "tile-order-programs",
-    "tile-slice-reductions",
+    "tile-start-sums-at-bias", "tile-vote-far-rows", "tile-sort-lists",
+    "tile-order-programs", "tile-slice-reductions",
 };
 
 /// On a GPU programs judge so many blocks each for a list: few, since each
@@ -226,6 +227,11 @@ static void buildLoopStage(OpPassManager &pm, const PipelineOptions &options) {
   // After the guard, which looks for maxima as they were.
   if (options.isEnabled("tile-start-sums-at-bias")) {
     pm.addPass(createTileStartSumsAtBias());
+    simplify(pm, options);
+  }
+  // After all that reads exponents.
+  if (options.isEnabled("tile-vote-far-rows")) {
+    pm.addPass(createTileVoteFarRows());
     simplify(pm, options);
   }
   // After those: of loops that are still chained the order stays.

@@ -8,7 +8,8 @@
 // Does: exp(scale * s - ref) becomes exp2(fma(s, c, -ref * c)) with
 // c = scale * log2 e, one operation less than scaling, subtracting and
 // changing the base, and the maximum is of s. Where the factor's sign is not
-// known, c = log2 e and the maximum stays that of the scaled scores. Expects:
+// known, c = log2 e and the maximum stays that of the scaled scores. In rows
+// whose reference is too far from 0 for an fma, c is a power of two. Expects:
 // loops that carry a softmax's running maximum, fused or not, chained or not,
 // within loops that pass it on or not. Leaves: the same loops. Does not handle:
 // exponentials of anything but a difference to a softmax's reference; a maximum
@@ -102,21 +103,36 @@ public:
     report(factor, factors.unknownSign);
 
     OpBuilder builder(first);
-    Value c = multiplier(builder, factor);
+    c = multiplier(builder, factor);
     unscaled = factor.isOne() ? nullptr : &factors;
     for (RunningMaximum &member : members) {
       builder.setInsertionPoint(member.reduce);
       member.reduce.getOperandMutable().assign(
           withoutFactor(builder, member.reduce.getOperand()));
     }
-    llvm::MapVector<tile::RefOp, Value> scaled;
-    double least = llvm::any_of(members, roundsToF16) ? -0x1p28 : -0x1p31;
+    double limit = llvm::any_of(members, roundsToF16) ? 0x1p28 : 0x1p31;
+    // With larger factors than the limit weights are 0 and 1, as with that.
+    bool isBounded =
+        llvm::all_of(members,
+                     [](RunningMaximum &member) {
+                       return isAtMostOne(member.reduce.getOperand());
+                     }) &&
+        llvm::all_of(references, isOnlySubtracted);
+    builder.setInsertionPointAfterValue(c);
+    if (isBounded)
+      c = arith::MinimumFOp::create(
+          builder, c.getLoc(), c,
+          constant(builder, c.getLoc(), limit, c.getType()));
+    else
+      power = powerBelow(builder, c);
+    llvm::MapVector<tile::RefOp, Scaled> scaled;
     for (tile::RefOp reference : references) {
       builder.setInsertionPointAfter(reference);
-      scaled[reference] = bounded(builder, times(builder, reference, c), least);
+      scaled[reference] = isBounded ? scaleNear(builder, reference)
+                                    : scale(builder, reference, limit);
     }
     for (Exponential &exponential : exponentials)
-      rewrite(exponential, scaled[exponential.reference], c);
+      rewrite(exponential, scaled[exponential.reference]);
     // What else asks for the reference gets what was subtracted, in base e.
     for (auto &[reference, product] : scaled)
       restore(reference, product);
@@ -198,16 +214,64 @@ private:
         .wasInterrupted();
   }
 
-  /// A scaled reference, `least` at least. The fma is off from the product that
-  /// it subtracts by 64 at -2^31, 8 at -2^28, and beyond that an exponential of
-  /// what equals its reference infinite, in f32 or in f16: a row whose first
-  /// blocks are all at -1e30, a mask by a finite number, would then be NaN
-  /// though later ones are normal.
-  static Value bounded(OpBuilder &builder, Value reference, double least) {
+  /// reference * factor; `near` is reference * c.
+  struct Scaled {
+    Value near, isFar, factor, product;
+  };
+
+  Scaled scaleNear(OpBuilder &builder, tile::RefOp reference) {
+    Value product = times(builder, reference, c);
+    return {product, {}, c, product};
+  }
+
+  /// Whether a score is at most 1, or hidden.
+  static bool isAtMostOne(Value score) {
+    if (auto mask = score.getDefiningOp<arith::SelectOp>()) {
+      std::optional<double> other = floatConstant(mask.getFalseValue());
+      return other && std::isinf(*other) && *other < 0 &&
+             isAtMostOne(mask.getTrueValue());
+    }
+    return score.getDefiningOp<math::TanhOp>() != nullptr;
+  }
+
+  static bool isOnlySubtracted(Value reference) {
+    return llvm::all_of(reference.getUsers(), [&](Operation *user) {
+      return isa<arith::SubFOp>(user) || (isa<tile::BroadcastOp>(user) &&
+                                          isOnlySubtracted(user->getResult(0)));
+    });
+  }
+
+  /// The fma is off from the product that it subtracts by 64 at 2^31, 8 at
+  /// 2^28, and beyond that an exponential of what equals its reference is
+  /// infinite or 0, in f32 or in f16. So far from 0 a score is 128, or 16, from
+  /// its neighbours: that a power of two, whose products are exact, is in c's
+  /// place, the largest up to it, makes 2^-8 of a weight at most.
+  Scaled scale(OpBuilder &builder, tile::RefOp reference, double limit) {
     Location loc = reference.getLoc();
-    return arith::MaxNumFOp::create(
-        builder, loc, reference,
-        constant(builder, loc, least, reference.getType()));
+    Type type = reference.getType();
+    Scaled result;
+    result.near = times(builder, reference, c);
+    result.isFar =
+        arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGT,
+                              math::AbsFOp::create(builder, loc, result.near),
+                              constant(builder, loc, limit, type));
+    result.factor = arith::SelectOp::create(builder, loc, result.isFar,
+                                            broadcast(builder, power, type),
+                                            broadcast(builder, c, type));
+    result.product = times(builder, reference, result.factor);
+    return result;
+  }
+
+  /// The largest power of two up to c: its exponent alone.
+  static Value powerBelow(OpBuilder &builder, Value c) {
+    Location loc = c.getLoc();
+    Value bits =
+        builder.createOrFold<arith::BitcastOp>(loc, builder.getI32Type(), c);
+    Value exponent = arith::ConstantOp::create(
+        builder, loc, builder.getI32IntegerAttr(0x7f800000));
+    return builder.createOrFold<arith::BitcastOp>(
+        loc, c.getType(),
+        builder.createOrFold<arith::AndIOp>(loc, bits, exponent));
   }
 
   /// factor * log2 e. Computed from run-time values it may be 0 or infinite
@@ -243,7 +307,7 @@ private:
     return rest;
   }
 
-  void rewrite(Exponential &exponential, Value scaled, Value c) {
+  void rewrite(Exponential &exponential, const Scaled &scaled) {
     OpBuilder builder(exponential.op);
     Location loc = exponential.op.getLoc();
     Type type = exponential.op.getType();
@@ -251,19 +315,20 @@ private:
     if (exponential.rescales) {
       // Rounded as the old reference was: two roundings that agree cancel, and
       // a maximum that did not move rescales by exactly 1. An fma would not.
-      Value old = times(builder, exponential.minuend, c);
-      argument = arith::SubFOp::create(builder, loc, old,
-                                       broadcast(builder, scaled, type));
+      Value old = times(builder, exponential.minuend, scaled.factor);
+      argument = arith::SubFOp::create(
+          builder, loc, old, broadcast(builder, scaled.product, type));
     } else {
-      Value &negated = negations[scaled];
+      Value &negated = negations[scaled.product];
       if (!negated) {
         OpBuilder after(builder);
-        after.setInsertionPointAfter(scaled.getDefiningOp());
-        negated = arith::NegFOp::create(after, loc, scaled);
+        after.setInsertionPointAfterValue(scaled.product);
+        negated = arith::NegFOp::create(after, loc, scaled.product);
       }
       argument = math::FmaOp::create(
           builder, loc, withoutFactor(builder, exponential.minuend),
-          broadcast(builder, c, type), broadcast(builder, negated, type));
+          broadcast(builder, scaled.factor, type),
+          broadcast(builder, negated, type));
     }
     if (exponential.kappa)
       argument = arith::MulFOp::create(
@@ -287,22 +352,28 @@ private:
     }
   }
 
-  /// Replaces what is left of the uses of `reference` by scaled * ln 2.
-  static void restore(tile::RefOp reference, Value scaled) {
+  /// Replaces what is left of the uses of `reference` by the product * ln 2, or
+  /// where it is far * (c * ln 2 / power).
+  void restore(tile::RefOp reference, const Scaled &scaled) {
     auto isOther = [&](OpOperand &use) {
       // A broadcast that nothing reads any more is not worth a product.
-      return use.getOwner() !=
-                 scaled.getDefiningOp()->getOperand(0).getDefiningOp() &&
+      return use.getOwner() != scaled.near.getDefiningOp() &&
+             use.getOwner() != scaled.product.getDefiningOp() &&
              !isOpTriviallyDead(use.getOwner());
     };
     if (llvm::none_of(reference->getUses(), isOther))
       return;
     OpBuilder builder(reference.getContext());
-    builder.setInsertionPointAfterValue(scaled);
+    builder.setInsertionPointAfterValue(scaled.product);
     Location loc = reference.getLoc();
-    Value restored = arith::MulFOp::create(
-        builder, loc, scaled,
-        constant(builder, loc, std::numbers::ln2, reference.getType()));
+    Type type = reference.getType();
+    Value ln2 = constant(builder, loc, std::numbers::ln2, type);
+    Value far = arith::MulFOp::create(
+        builder, loc, constant(builder, loc, std::numbers::ln2, c.getType()),
+        arith::DivFOp::create(builder, loc, c, power));
+    Value unit = arith::SelectOp::create(builder, loc, scaled.isFar,
+                                         broadcast(builder, far, type), ln2);
+    Value restored = arith::MulFOp::create(builder, loc, scaled.product, unit);
     reference.getResult().replaceUsesWithIf(restored, isOther);
   }
 
@@ -326,6 +397,7 @@ private:
   SmallVector<tile::RefOp> references;
   SmallVector<Exponential> exponentials;
   SmallPtrSet<Operation *, 4> rescalings; // differences of two maxima
+  Value c, power; // the scores' factor, and what is in its place far from 0
   PositiveFactors *unscaled = nullptr;
   DenseMap<Value, Value> rests, negations;
 };
@@ -379,8 +451,8 @@ struct TileFoldExp2 : impl::TileFoldExp2Base<TileFoldExp2> {
         program.walk([](tile::KernelOp kernel) { foldKernel(kernel); });
         return;
       }
-      remark::missed(program.getLoc(), remark::RemarkOpts::name("Compared")
-                                           .category(DEBUG_TYPE))
+      remark::missed(program.getLoc(),
+                     remark::RemarkOpts::name("Compared").category(DEBUG_TYPE))
           << "computed floats are compared: equal ones are to come out equal";
     });
   }

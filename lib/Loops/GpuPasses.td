@@ -220,7 +220,8 @@ def TileGuardSoftmax : Pass<"tile-guard-softmax"> {
 
     %calm says that every row has a reference, so hidden rows never vote, and
     that maxima do not grow faster than the vote lets pass (a row's first maximum
-    is no growth): else the next block takes the classical step at once. What stands on the
+    is no growth), and that none is so far from 0 that its exponents have another
+    factor (`tile-fold-exp2`): else the next block takes the classical step at once. What stands on the
     two sides is element by element or a reduction along the loop's axis, never
     a product or load: rows, or groups of them, may decide for themselves
     (tile.vote). Right for every reference that is only that and whose
@@ -266,6 +267,25 @@ def TileStartSumsAtBias : Pass<"tile-start-sums-at-bias"> {
     ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def TileVoteFarRows : Pass<"tile-vote-far-rows"> {
+  let summary = "one factor for the exponents of rows that are near 0";
+  let description = [{
+    Rows whose reference is far from 0 have another factor (`tile-fold-exp2`),
+    and a factor for each row takes registers where one for all takes none. Rows
+    far from 0 are rare: a warp votes that it has none, and has one factor then.
+
+    ```mlir
+    // before                                         // after
+    %far = arith.cmpf ogt, |%r * %c|, 2^31            %far = ..., %near = tile.vote (not %far)
+    %f = %far ? a power of two : %c                   %x = scf.if %near {
+    %x = math.fma %s, %f, -(%r * %f)                    math.fma %s, %c, -(%r * %c)
+                                                      } else { ... as before ... }
+    ```
+  }];
+  let dependentDialects = ["::attentile::tile::TileDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
 }
 
 def TileDescendBlocks : Pass<"tile-descend-blocks"> {

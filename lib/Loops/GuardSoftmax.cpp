@@ -30,15 +30,15 @@
 // one. (Without that, a row hidden so far would have s - -inf for exponents,
 // which vote no: right, but both sides would be computed.) And it stays false
 // while maxima grow beyond what the vote lets pass, so that data which grow in
-// every block do not pay for both sides.
+// every block do not pay for both sides, or while a reference is too far from 0
+// for the factor that all exponents have (tile-fold-exp2).
 //
 //===----------------------------------------------------------------------===//
 
-#include "GuardedStep.h"
-#include "PositiveFactors.h"
+#include "FarRows.h"
+#include "StepCopy.h"
 #include "attentile/Loops/Passes.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include <cmath>
@@ -54,122 +54,6 @@ using namespace mlir;
 
 namespace attentile {
 namespace {
-
-Value makeConstant(OpBuilder &b, Location loc, Type type, double value) {
-  TypedAttr scalar = b.getFloatAttr(tile::getElementType(type), value);
-  if (auto tile = dyn_cast<RankedTensorType>(type))
-    scalar = SplatElementsAttr::get(tile, Attribute(scalar));
-  return arith::ConstantOp::create(b, loc, scalar);
-}
-
-/// The select of 1 and 0 that `factor` is, as of dropout, by a comparison of
-/// integers; or null.
-arith::SelectOp getKept(Value factor) {
-  auto kept = factor.getDefiningOp<arith::SelectOp>();
-  return kept && floatConstant(kept.getTrueValue()) == 1 &&
-                 floatConstant(kept.getFalseValue()) == 0 &&
-                 kept.getCondition().getDefiningOp<arith::CmpIOp>()
-             ? kept
-             : arith::SelectOp();
-}
-
-/// Its condition on this side of a branch: before it, a bit for each weight
-/// would wait.
-Value askHere(OpBuilder &b, arith::SelectOp kept) {
-  return b.clone(*kept.getCondition().getDefiningOp())->getResult(0);
-}
-
-/// A copy of a part of the step.
-class StepCopy {
-public:
-  StepCopy(const GuardedStep &step) : step(step) {}
-
-  /// The step's operations that computing `values` takes, in order.
-  llvm::SetVector<Operation *> getNeeded(ArrayRef<Value> values) const {
-    llvm::DenseSet<Operation *> needed;
-    SmallVector<Value> open(values);
-    while (!open.empty()) {
-      Value value = open.pop_back_val();
-      Operation *op = value.getDefiningOp();
-      if (!mapping.contains(value) && !ones.contains(value) &&
-          step.step.contains(op) && needed.insert(op).second)
-        llvm::append_range(open, op->getOperands());
-    }
-    llvm::SetVector<Operation *> inOrder;
-    for (Operation *op : step.step)
-      if (needed.contains(op))
-        inOrder.insert(op);
-    return inOrder;
-  }
-
-  /// With the references that the loop carries: no maximum, nothing is
-  /// rescaled. Every row has one (see above): tile.ref has nothing to replace.
-  void keepReferences() {
-    for (const GuardedReference &reference : step.references) {
-      RunningMaximum maximum = reference.maximum;
-      mapping.map(maximum.next.getResult(), maximum.carried());
-      for (Operation *user : maximum.next->getUsers())
-        if (isa<tile::RefOp>(user))
-          mapping.map(user->getResult(0), maximum.carried());
-    }
-    isFast = true;
-    ones = step.rescales;
-    for (Operation *op : step.step)
-      if (isa<tile::BroadcastOp, arith::MulFOp>(op) &&
-          llvm::all_of(op->getOperands(),
-                       [&](Value x) { return ones.contains(x); }))
-        ones.insert(op->getResult(0));
-  }
-
-  void clone(OpBuilder &b, Operation *op) {
-    // Times 1.
-    if (isa<arith::MulFOp>(op))
-      for (unsigned i : {0, 1})
-        if (ones.contains(op->getOperand(i)))
-          return mapping.map(op->getResult(0), get(b, op->getOperand(1 - i)));
-    if (Value chosen = isFast ? chooseWeight(b, op) : Value())
-      return mapping.map(op->getResult(0), chosen);
-    for (Value operand : op->getOperands())
-      if (ones.contains(operand))
-        mapping.map(operand, get(b, operand));
-    b.clone(*op, mapping);
-  }
-
-  Value get(OpBuilder &b, Value value) {
-    if (ones.contains(value))
-      return makeConstant(b, value.getLoc(), value.getType(), 1);
-    return mapping.lookupOrDefault(value);
-  }
-  void set(Value value, Value copy) { mapping.map(value, copy); }
-
-private:
-  /// p where c holds, else 0, for p * (c ? 1 : 0): the same for a weight of a
-  /// sum that the fast side finds bounded, and so finite.
-  Value chooseWeight(OpBuilder &b, Operation *op) {
-    if (!isa<arith::MulFOp>(op))
-      return {};
-    for (unsigned i : {0, 1}) {
-      Value weight = op->getOperand(i);
-      arith::SelectOp kept = getKept(op->getOperand(1 - i));
-      if (kept && isSummed(weight))
-        return arith::SelectOp::create(b, op->getLoc(), askHere(b, kept),
-                                       get(b, weight), kept.getFalseValue());
-    }
-    return {};
-  }
-  bool isSummed(Value weight) const {
-    return llvm::any_of(
-        step.references, [&](const GuardedReference &reference) {
-          auto sum = reference.tileSum.getDefiningOp<tile::ReduceOp>();
-          return sum && sum.getOperand() == weight;
-        });
-  }
-
-  const GuardedStep &step;
-  IRMapping mapping;
-  llvm::DenseSet<Value> ones;
-  bool isFast = false; ///< with the references that the loop carries
-};
 
 class LoopGuard {
 public:
@@ -321,7 +205,8 @@ Value LoopGuard::voteAll(OpBuilder &b, ArrayRef<Value> conditions) {
 
 void LoopGuard::buildSpeculation() {
   StepCopy copy(step);
-  copy.keepReferences();
+  OpBuilder b(place);
+  copy.keepReferences(b);
   SmallVector<Value> wanted(results.getArrayRef());
   for (GuardedReference &reference : step.references)
     wanted.push_back(reference.tileSum);
@@ -351,7 +236,6 @@ void LoopGuard::buildSpeculation() {
     for (Value operand : op->getOperands())
       add(operand);
 
-  OpBuilder b(place);
   SmallVector<Type> types;
   for (Value value : early)
     types.push_back(value.getType());
@@ -420,14 +304,17 @@ void LoopGuard::buildStep() {
   for (GuardedReference &reference : step.references) {
     using P = arith::CmpFPredicate;
     double none = -std::numeric_limits<double>::infinity();
-    Value old = reference.maximum.carried();
-    // The first maximum of a row is no growth.
-    Value first = compare(b, P::OEQ, old, none);
+    // The first maximum of a row is no growth. (Nor what makes all before it
+    // nothing. Asking the old maximum would keep it in a register.)
+    Value first = compare(b, P::OEQ, reference.rescale, 0);
     Value little = compare(b, P::OGE, reference.rescale, 1 / limit);
     conditions.push_back(arith::OrIOp::create(b, loc(), first, little));
     conditions.push_back(compare(b, P::OGT, reference.maximum.next, none));
   }
   Value calm = voteAll(b, conditions);
+  for (GuardedReference &reference : step.references)
+    if (reference.isFar)
+      calm = arith::AndIOp::create(b, loc(), calm, voteNear(reference.isFar));
   SmallVector<Value> yields(results.getArrayRef());
   yields.push_back(calm);
   scf::YieldOp::create(b, loc(), yields);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GuardedStep.h"
+#include "FarRows.h"
 #include "PositiveFactors.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -34,14 +35,22 @@ static bool isExponential(Operation *op) {
   return isa_and_nonnull<math::ExpOp, math::Exp2Op>(op);
 }
 
-/// The reference that `value` is, or a broadcast, negation or multiple of, or
-/// one with a least value.
+/// What is behind broadcasts and negations.
+static Value getScaled(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<tile::BroadcastOp, arith::NegFOp>(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+/// The reference that `value` is, or a broadcast, negation or multiple of.
 static tile::RefOp getReference(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (auto reference = dyn_cast<tile::RefOp>(op))
       return reference;
-    if (!isa<tile::BroadcastOp, arith::NegFOp, arith::MulFOp, arith::MaxNumFOp>(
-            op))
+    if (!isa<tile::BroadcastOp, arith::NegFOp, arith::MulFOp>(op))
       break;
     value = op->getOperand(0);
   }
@@ -124,7 +133,7 @@ bool GuardedStep::isOnlyReference(Value maximum, ValueSet &seen) {
              isOnlyReference(next.getRegionIterArg(index), seen);
     GuardedStep step;
     step.loop = next;
-    GuardedReference reference{*running, {}, {}};
+    GuardedReference reference{*running, {}, {}, {}};
     return succeeded(step.followRescaling(reference, seen));
   });
 }
@@ -146,8 +155,10 @@ LogicalResult GuardedStep::findTileSum(GuardedReference &reference) {
     if ((!fma || fma.getA() != a) && (!difference || difference.getLhs() != a))
       continue;
     tile::RefOp newer = getReference(fma ? fma.getC() : difference.getRhs());
-    if (newer && newer.getOperand() == maximum.next.getResult())
-      reference.tileSum = reduce.getResult();
+    if (!newer || newer.getOperand() != maximum.next.getResult())
+      continue;
+    reference.tileSum = reduce.getResult();
+    reference.isFar = fma ? matchRowFactor(fma.getB()).isFar : arith::CmpFOp();
   }
   if (!reference.tileSum)
     return fail("no row sum of the exponential itself");
@@ -260,7 +271,7 @@ LogicalResult GuardedStep::analyze(scf::ForOp forOp) {
   loop = forOp;
   for (unsigned i = 0; i < loop.getNumResults(); ++i)
     if (auto maximum = matchMaximum(loop, i))
-      references.push_back({*maximum, {}, {}});
+      references.push_back({*maximum, {}, {}, {}});
   if (references.empty()) {
     // tile-fuse-online-softmax shares a maximum that the formula asks for.
     if (!loop.getBody()->getOps<tile::RefOp>().empty())

@@ -47,6 +47,8 @@ struct GuardedReference {
   mlir::Value tileSum;
   /// exp(old maximum - new reference).
   mlir::Value rescale;
+  /// What decides on its exponents' factor; or null.
+  mlir::arith::CmpFOp isFar;
 };
 
 class GuardedStep {

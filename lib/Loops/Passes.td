@@ -235,6 +235,12 @@ def TileFoldExp2 : Pass<"tile-fold-exp2"> {
     a parameter under `where scale > 0`, and what follows from these. Otherwise
     c is log2 e, and the maximum is of the scaled scores.
 
+    A product beyond 2^31 (2^28 where a weight is rounded to f16) is off by so
+    much that what equals the maximum would have a weight of 0 or infinity. In
+    rows whose reference is that far from 0, %c is a power of two up to it, whose
+    products are exact; scores there lie so far apart that weights are 0 and 1.
+    Scores that are at most 1 (a soft cap's) have a smaller %c instead.
+
     ```mlir
     // before                                       // after
     %s1 = arith.mulf %s, %scale                     %mx1 = max(%mx, %s)

@@ -171,7 +171,7 @@ bool Uses::collect(Value score, StringAttr row, StringAttr column) {
       } else if (auto fma = dyn_cast<math::FmaOp>(user)) {
         Value factor = fma->getOperand(1 - use.getOperandNumber() % 2);
         if (use.getOperandNumber() == 2 || !isRow(fma.getC()) ||
-            (!scalarOf(factor) && !floatConstant(factor)))
+            (!isRow(factor) && !scalarOf(factor) && !floatConstant(factor)))
           return false;
         exponents.push_back(fma);
       } else if (auto reduce = dyn_cast<tile::ReduceOp>(user)) {
@@ -298,19 +298,22 @@ void Rewriter::run(Uses &uses) {
                         ? 0
                         : 1;
     Value factor = exponent->getOperand(side);
-    Value scalar = scalarOf(factor);
-    if (!scalar)
-      scalar = arith::ConstantOp::create(
-          builder, loc, builder.getF32FloatAttr(float(*floatConstant(factor))));
+    Value ofRow =
+        spread(floatConstant(factor)
+                   ? arith::ConstantOp::create(
+                         builder, loc,
+                         builder.getF32FloatAttr(float(*floatConstant(factor))))
+                   : withoutBroadcast(factor),
+               rowType);
     Value own = withoutBroadcast(exponent.getC());
     Value moved = arith::AddFOp::create(
-        builder, loc,
-        arith::MulFOp::create(builder, loc, row, spread(scalar, rowType)), own);
+        builder, loc, arith::MulFOp::create(builder, loc, row, ofRow), own);
     exponent.getCMutable().assign(spread(moved, type));
     if (biased.scale)
-      exponent->setOperand(side, spread(arith::MulFOp::create(
-                                            builder, loc, scalar, biased.scale),
-                                        type));
+      exponent->setOperand(
+          side, spread(arith::MulFOp::create(builder, loc, ofRow,
+                                             spread(biased.scale, rowType)),
+                       type));
   }
   for (tile::ReduceOp maximum : uses.maxima) {
     builder.setInsertionPointAfter(maximum);

@@ -83,10 +83,16 @@ inline Num sub(Num a, Num b, bool tainted = false) {
 }
 
 /// The argument of a softmax's exp, s - ref: what ref loses cancels later, and
-/// three roundings of s and ref are granted, folded to base 2 or not.
+/// three roundings of s and ref are granted, folded to base 2 or not; where ref
+/// is so far from 0 that these could make anything of a weight, instead of them
+/// half of the difference (tile-fold-exp2), which is 0 or 88 at least.
 inline Num subRef(Num s, Num ref) {
+  constexpr double kFar = 0x1.02p31 * M_LN2;
   double v = s.v - ref.v;
-  return finish(v, s.e + 3 * kU * (std::fabs(s.v) + std::fabs(ref.v)),
+  return finish(v,
+                s.e + (std::fabs(ref.v) > kFar
+                           ? std::fabs(v) / 2
+                           : 3 * kU * (std::fabs(s.v) + std::fabs(ref.v))),
                 isOut(s));
 }
 

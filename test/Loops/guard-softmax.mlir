@@ -15,6 +15,7 @@
 // CHECK-NOT: tile.reduce ref
 // No row is without a reference here.
 // CHECK-NOT: tile.ref
+// CHECK-NOT: arith.select
 // CHECK: arith.mulf %[[MX]],
 // CHECK: %[[P:.*]] = math.exp2
 // CHECK-NOT: math.exp2
@@ -30,15 +31,19 @@
 // CHECK: } else {
 // CHECK: %[[MAX:.*]] = tile.reduce ref %[[S]]
 // CHECK: %[[NEXT:.*]] = arith.maxnumf %[[MX]], %[[MAX]]
+// A row far from 0, whose exponents have another factor, is never calm.
+// CHECK: %[[CLOSE:.*]] = arith.cmpf ule
+// CHECK: %[[NEAR:.*]] = tile.vote %[[CLOSE]]
 // CHECK: %[[RESCALE:.*]] = math.exp2
 // CHECK: %[[EXP:.*]] = math.exp2
 // CHECK: %[[SCALED:.*]] = arith.mulf %[[ACC]]
-// CHECK: %[[FIRST:.*]] = arith.cmpf oeq, %[[MX]], %[[NONE]]
+// CHECK: %[[FIRST:.*]] = arith.cmpf oeq, %[[RESCALE]], %{{.*}}
 // CHECK: %[[LITTLE:.*]] = arith.cmpf oge, %[[RESCALE]], %[[GROWTH]]
 // CHECK: %[[CAN:.*]] = arith.ori %[[FIRST]], %[[LITTLE]]
 // CHECK: %[[HAS:.*]] = arith.cmpf ogt, %[[NEXT]], %[[NONE]]
 // CHECK: %[[BOTH:.*]] = arith.andi %[[CAN]], %[[HAS]]
-// CHECK: %[[NOW:.*]] = tile.vote %[[BOTH]]
+// CHECK: %[[ALL:.*]] = tile.vote %[[BOTH]]
+// CHECK: %[[NOW:.*]] = arith.andi %[[ALL]], %[[NEAR]]
 // CHECK: scf.yield %[[EXP]], %[[SCALED]], %[[NEXT]], %{{.*}}, %[[NOW]]
 // CHECK: tile.dot %[[STEP]]#0, %[[V]] acc %[[STEP]]#1
 // CHECK: tile.blocks = #tile.blocks<full>

@@ -26,7 +26,7 @@
 // CHECK: %[[PART:.*]] = arith.mulf %[[ROW]]
 // CHECK: %[[MOVED:.*]] = arith.addf %[[PART]], %[[NEGATIVE]]
 // CHECK: %[[MOVEDS:.*]] = tile.broadcast %[[MOVED]]
-// CHECK: %[[FACTOR:.*]] = arith.mulf %{{.*}}, %scale : f32
+// CHECK: %[[FACTOR:.*]] = arith.mulf %{{.*}}, %{{.*}} : tensor<64xf32, #m>
 // CHECK: %[[FACTORS:.*]] = tile.broadcast %[[FACTOR]]
 // CHECK: math.fma %[[MASKED]], %[[FACTORS]], %[[MOVEDS]]
 tile.program @p sizes(%M, %N) ins(%Q: bf16[M, 16], %K: bf16[N, 16], %slope: f32, %scale: f32) outs(%Y: f32[M]) {

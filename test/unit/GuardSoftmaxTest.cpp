@@ -41,9 +41,11 @@ std::string guarded(int threshold = 15, bool fold = true, bool join = true) {
 }
 
 int guardsOf(tile::ProgramOp program) {
-  int votes = 0;
-  program.walk([&](tile::VoteOp) { ++votes; });
-  return votes / 2;
+  int guards = 0;
+  program.walk([&](mlir::scf::IfOp branch) {
+    guards += mlir::isa<mlir::BlockArgument>(branch.getCondition());
+  });
+  return guards;
 }
 
 //===----------------------------------------------------------------------===//
