@@ -13,6 +13,7 @@
 #ifndef ATTENTILE_NVVM_WORKSLICE_H
 #define ATTENTILE_NVVM_WORKSLICE_H
 
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/SetVector.h"
