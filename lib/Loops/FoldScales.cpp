@@ -22,8 +22,8 @@
 //     loses u|x|. If x is a sum of products, e >= 4u|x|, one part does: 1.23u|x|.
 //   exp(c * s + b): removed are the roundings of c * s and of x, 2u|c s| + 2u|x|;
 //     lost by c * log2 e, b * log2 e and the fma u|c s| + u|b| + u|x|, and
-//     |b| <= |c s| + |x|. If c is 1, nothing was removed but the sum's 2u|x|, and s
-//     must be a sum of products, of which 2e >= 8u|s|.
+//     |b| <= |c s| + |x|. If c is a power of two, nothing was removed but the sum's
+//     2u|x|, and s must be a sum of products, of which 2e >= 8u|s|.
 //   x / c: removed 2u, lost by 1 / c and the product 2u.
 //
 //===----------------------------------------------------------------------===//
@@ -107,16 +107,25 @@ std::optional<unsigned> shiftOperand(Operation *sum) {
   return std::nullopt;
 }
 
-/// A product with a constant or a quotient by one, of which match() goes on to
-/// the other operand.
-bool isScaled(Value value) {
+bool isPowerOfTwo(double value) {
+  int exponent;
+  return std::abs(std::frexp(value, &exponent)) == 0.5;
+}
+
+/// Whether match() goes on from a sum to this operand: a sum of products, or
+/// what a product with a constant or a quotient by one rounds. One by a power
+/// of two rounds nothing.
+bool isSumOfProductsOrScaled(Value value) {
   Operation *op = value.getDefiningOp();
   if (isa_and_nonnull<arith::NegFOp>(op))
-    return isScaled(op->getOperand(0));
-  return (isa_and_nonnull<arith::MulFOp, arith::DivFOp>(op) &&
-          scaleConstant(op->getOperand(1))) ||
-         (isa_and_nonnull<arith::MulFOp>(op) &&
-          scaleConstant(op->getOperand(0)));
+    return isSumOfProductsOrScaled(op->getOperand(0));
+  for (unsigned side : {1, 0})
+    if (isa_and_nonnull<arith::MulFOp>(op) ||
+        (side == 1 && isa_and_nonnull<arith::DivFOp>(op)))
+      if (auto constant = scaleConstant(op->getOperand(side)))
+        return !isPowerOfTwo(*constant) ||
+               isSumOfProductsOrScaled(op->getOperand(1 - side));
+  return isSumOfProducts(value);
 }
 
 Affine match(Value value) {
@@ -139,7 +148,7 @@ Affine match(Value value) {
                affine.factor == 0) {
       std::optional<unsigned> side = shiftOperand(op);
       Value rest = side ? op->getOperand(1 - *side) : Value();
-      if (!rest || !(isSumOfProducts(rest) || isScaled(rest)))
+      if (!rest || !isSumOfProductsOrScaled(rest))
         break;
       bool minus = isa<arith::SubFOp>(op);
       Value shift = withoutBroadcast(op->getOperand(*side));

@@ -20,9 +20,10 @@
 
 #m = #tile.axes<"m">
 module {
-  tile.program @rules sizes(%M) ins(%X: f32[M], %b: f32) outs(%O: f32[M], %P: f32[M], %Q: f32[M], %R: f32[M]) {
+  tile.program @rules sizes(%M) ins(%X: f32[M], %b: f32) outs(%O: f32[M], %P: f32[M], %Q: f32[M], %R: f32[M], %S: f32[M]) {
     %c16 = arith.constant 16 : index
     %third = arith.constant dense<3.0> : tensor<16xf32, #m>
+    %minus = arith.constant dense<-1.0> : tensor<16xf32, #m>
     %tiny = arith.constant dense<1.0e-39> : tensor<16xf32, #m>
     %grid = arith.ceildivsi %M, %c16 : index
     tile.kernel @rules_0 grid(%i < %grid) {
@@ -41,6 +42,16 @@ module {
       // RULES-NEXT: math.exp2 %[[ARG]]
       %sum = arith.addf %x, %bs : tensor<16xf32, #m>
       %e = math.exp %sum : tensor<16xf32, #m>
+      // So does one with a product that rounds nothing: x - x is 0, however
+      // large x is (random program 5200000263).
+      // RULES: %[[MINUS:.*]] = arith.mulf %[[READ]], %{{.*}}
+      // RULES: %[[REST:.*]] = arith.addf %[[MINUS]], %{{.*}}
+      // RULES-NEXT: %[[LOW:.*]] = arith.mulf %[[REST]], %{{.*}}
+      // RULES-NEXT: %[[ARG:.*]] = math.fma %[[REST]], %{{.*}}, %[[LOW]]
+      // RULES-NEXT: math.exp2 %[[ARG]]
+      %less = arith.mulf %x, %minus : tensor<16xf32, #m>
+      %rest = arith.addf %less, %bs : tensor<16xf32, #m>
+      %f = math.exp %rest : tensor<16xf32, #m>
       // A quotient by a constant is a product,
       // RULES: arith.mulf %[[READ]], %{{.*}} : tensor
       %third_of = arith.divf %x, %third : tensor<16xf32, #m>
@@ -50,6 +61,7 @@ module {
       tile.store %a, %O[%m] : tensor<16xf32, #m>, tensor<?xf32>, (tensor<16xindex, #m>)
       tile.store %e, %P[%m] : tensor<16xf32, #m>, tensor<?xf32>, (tensor<16xindex, #m>)
       tile.store %third_of, %Q[%m] : tensor<16xf32, #m>, tensor<?xf32>, (tensor<16xindex, #m>)
+      tile.store %f, %S[%m] : tensor<16xf32, #m>, tensor<?xf32>, (tensor<16xindex, #m>)
       tile.store %huge, %R[%m] : tensor<16xf32, #m>, tensor<?xf32>, (tensor<16xindex, #m>)
     }
   }
