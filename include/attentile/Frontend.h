@@ -255,7 +255,6 @@ struct CheckedKernel {
   std::shared_ptr<Arena> arena; // holds expressions
 
   const CheckedParam *findParam(llvm::StringRef name) const;
-  const CheckedSize *findSize(llvm::StringRef name) const;
   const CheckedType *findType(llvm::StringRef name) const;
 
   /// The value of a size expression with the bound sizes; nothing if it

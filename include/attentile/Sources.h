@@ -39,6 +39,18 @@ inline bool isRepeatable(mlir::Value value) {
   return op && op->getNumRegions() == 0 && mlir::isPure(op);
 }
 
+/// Whether a value can be computed from what is not inside alone, as all that
+/// computes it inside is repeatable.
+inline bool isRepeatableFrom(mlir::Value value,
+                             llvm::function_ref<bool(mlir::Value)> isInside) {
+  return !anySource(
+      value,
+      [&](mlir::Value source) {
+        return isInside(source) && !isRepeatable(source);
+      },
+      isInside);
+}
+
 } // namespace attentile
 
 #endif

@@ -59,10 +59,10 @@ static constexpr llvm::StringRef kOptimizing[] = {
 /// element, for which it must stand alone; a maximum is cheap beside its
 /// products (docs/decisions), and its threads take programs as they come.
 static constexpr llvm::StringRef kOnlyForGpu[] = {
-    "tile-peel-tails",         "tile-join-loops",   "tile-mark-hidden",
-    "tile-vote-masks",         "tile-merge-bounds", "tile-guard-softmax",
-    "tile-start-sums-at-bias", "tile-vote-far-rows", "tile-sort-lists",
-    "tile-order-programs", "tile-slice-reductions",
+    "tile-peel-tails",         "tile-join-loops",       "tile-mark-hidden",
+    "tile-vote-masks",         "tile-merge-bounds",     "tile-guard-softmax",
+    "tile-start-sums-at-bias", "tile-vote-far-rows",    "tile-sort-lists",
+    "tile-order-programs",     "tile-slice-reductions",
 };
 
 /// On a GPU programs judge so many blocks each for a list: few, since each

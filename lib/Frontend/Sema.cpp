@@ -19,12 +19,6 @@ const CheckedParam *CheckedKernel::findParam(StringRef wanted) const {
         return &param;
   return nullptr;
 }
-const CheckedSize *CheckedKernel::findSize(StringRef wanted) const {
-  for (const CheckedSize &size : sizes)
-    if (size.name == wanted)
-      return &size;
-  return nullptr;
-}
 const CheckedType *CheckedKernel::findType(StringRef wanted) const {
   for (const CheckedType &type : types)
     if (type.name == wanted)

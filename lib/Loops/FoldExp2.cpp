@@ -21,6 +21,7 @@
 #include "GuardedStep.h"
 #include "PositiveFactors.h"
 #include "attentile/Loops/Passes.h"
+#include "attentile/Splat.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Remarks.h"
@@ -181,10 +182,8 @@ private:
   static Value constant(OpBuilder &builder, Location loc, double value,
                         Type like) {
     Type type = tile::withElementType(like, builder.getF32Type());
-    TypedAttr scalar = builder.getF32FloatAttr(float(value));
-    if (auto tileType = dyn_cast<RankedTensorType>(type))
-      scalar = SplatElementsAttr::get(tileType, Attribute(scalar));
-    return arith::ConstantOp::create(builder, loc, scalar);
+    return arith::ConstantOp::create(
+        builder, loc, splat(type, builder.getF32FloatAttr(float(value))));
   }
 
   static Value broadcast(OpBuilder &builder, Value value, Type type) {

@@ -7,6 +7,7 @@
 
 #include "LoopReductions.h"
 #include "RunningReductions.h"
+#include "attentile/Splat.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -35,9 +36,7 @@ TypedAttr neutralElement(ReduceKind kind, Type type) {
                                        : least ? APInt::getSignedMinValue(width)
                                                : APInt::getZero(width));
   }
-  if (auto tileType = dyn_cast<RankedTensorType>(type))
-    return SplatElementsAttr::get(tileType, Attribute(scalar));
-  return scalar;
+  return splat(type, scalar);
 }
 
 bool combines(Operation *op, ReduceKind kind) {

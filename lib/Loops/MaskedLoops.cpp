@@ -7,6 +7,7 @@
 
 #include "MaskedLoops.h"
 #include "BlockTruth.h"
+#include "attentile/Splat.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -195,11 +196,9 @@ IRMapping MaskedLoop::getVisible(OpBuilder &builder,
     if (!isVisible(condition))
       continue;
     Type type = mask.value.getType();
-    Attribute value = builder.getBoolAttr(mask.visible);
-    if (auto tile = dyn_cast<RankedTensorType>(type))
-      value = DenseElementsAttr::get(tile, value);
-    visible.map(mask.value, arith::ConstantOp::create(builder, loop.getLoc(),
-                                                      cast<TypedAttr>(value)));
+    TypedAttr value = splat(type, builder.getBoolAttr(mask.visible));
+    visible.map(mask.value,
+                arith::ConstantOp::create(builder, loop.getLoc(), value));
   }
   return visible;
 }

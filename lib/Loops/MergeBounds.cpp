@@ -17,6 +17,7 @@
 #include "AffineForms.h"
 #include "VisibilityFormula.h"
 #include "attentile/Loops/Passes.h"
+#include "attentile/Splat.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -90,9 +91,7 @@ void makeInclusive(PatternRewriter &rewriter, Bound &bound) {
   Location loc = bound.limit.getLoc();
   Type type = bound.limit.getType();
   TypedAttr one = rewriter.getIndexAttr(isUpper(bound) ? -1 : 1);
-  if (auto tile = dyn_cast<RankedTensorType>(type))
-    one = DenseElementsAttr::get(tile, Attribute(one));
-  Value step = arith::ConstantOp::create(rewriter, loc, one);
+  Value step = arith::ConstantOp::create(rewriter, loc, splat(type, one));
   bound.limit = arith::AddIOp::create(rewriter, loc, bound.limit, step);
   bound.predicate = isUpper(bound) ? P::sle : P::sge;
 }

@@ -20,6 +20,7 @@
 #include "IndexBuilder.h"
 #include "VisibilityFormula.h"
 #include "attentile/Loops/Passes.h"
+#include "attentile/Splat.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/MapVector.h"
@@ -131,9 +132,7 @@ scf::ForOp TailPeeler::getFollowing() {
 void TailPeeler::assumeInside(ArrayRef<BoundCondition> conditions) {
   for (auto [op, isInside] : conditions) {
     OpBuilder builder(loop);
-    TypedAttr value = builder.getBoolAttr(isInside);
-    if (auto tile = dyn_cast<RankedTensorType>(op.getType()))
-      value = DenseElementsAttr::get(tile, Attribute(value));
+    TypedAttr value = splat(op.getType(), builder.getBoolAttr(isInside));
     op.replaceAllUsesWith(
         arith::ConstantOp::create(builder, op.getLoc(), value).getResult());
     op->erase();

@@ -24,13 +24,9 @@ using namespace mlir;
 namespace attentile {
 
 bool IntervalSets::isInvariant(Value value) {
-  auto isInside = [&](Value source) {
+  return isRepeatableFrom(value, [&](Value source) {
     return !loop.isDefinedOutsideOfLoop(source);
-  };
-  return !anySource(
-      value,
-      [&](Value source) { return isInside(source) && !isRepeatable(source); },
-      isInside);
+  });
 }
 
 Value IntervalSets::hoist(Value value) {

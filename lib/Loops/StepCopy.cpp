@@ -7,23 +7,19 @@
 
 #include "StepCopy.h"
 #include "PositiveFactors.h"
+#include "attentile/Splat.h"
 
 using namespace mlir;
 
 namespace attentile {
 
 Value makeConstant(OpBuilder &b, Location loc, Type type, double value) {
-  TypedAttr scalar = b.getFloatAttr(tile::getElementType(type), value);
-  if (auto tile = dyn_cast<RankedTensorType>(type))
-    scalar = SplatElementsAttr::get(tile, Attribute(scalar));
-  return arith::ConstantOp::create(b, loc, scalar);
+  return arith::ConstantOp::create(
+      b, loc, splat(type, b.getFloatAttr(tile::getElementType(type), value)));
 }
 
 Value makeFalse(OpBuilder &b, Location loc, Type type) {
-  TypedAttr none = b.getBoolAttr(false);
-  if (auto tile = dyn_cast<RankedTensorType>(type))
-    none = SplatElementsAttr::get(tile, Attribute(none));
-  return arith::ConstantOp::create(b, loc, none);
+  return arith::ConstantOp::create(b, loc, splat(type, b.getBoolAttr(false)));
 }
 
 arith::SelectOp getKept(Value factor) {
@@ -56,9 +52,6 @@ llvm::SetVector<Operation *> StepCopy::getNeeded(ArrayRef<Value> values) const {
   return inOrder;
 }
 
-/// With the references that the loop carries: no maximum, nothing is
-/// rescaled. Every row has one (see above): tile.ref has nothing to replace,
-/// and none is far from 0.
 void StepCopy::keepReferences(OpBuilder &b) {
   for (const GuardedReference &reference : step.references) {
     RunningMaximum maximum = reference.maximum;
@@ -90,10 +83,6 @@ void StepCopy::clone(OpBuilder &b, Operation *op) {
   for (Value operand : op->getOperands())
     if (ones.contains(operand))
       mapping.map(operand, get(b, operand));
-  // Where what is far is known to be none.
-  if (auto choice = dyn_cast<arith::SelectOp>(op);
-      choice && matchPattern(get(b, choice.getCondition()), m_Zero()))
-    return mapping.map(op->getResult(0), get(b, choice.getFalseValue()));
   b.clone(*op, mapping);
 }
 
@@ -117,6 +106,7 @@ Value StepCopy::chooseWeight(OpBuilder &b, Operation *op) {
   }
   return {};
 }
+
 bool StepCopy::isSummed(Value weight) const {
   return llvm::any_of(step.references, [&](const GuardedReference &reference) {
     auto sum = reference.tileSum.getDefiningOp<tile::ReduceOp>();

@@ -7,6 +7,7 @@
 
 #include "TileEmitter.h"
 #include "WholeAxes.h"
+#include "attentile/Splat.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -76,9 +77,7 @@ Value TileEmitter::broadcast(OpBuilder &builder, Location loc, Value value,
 /// A constant with every element the same, or a scalar one.
 static Value makeSplat(OpBuilder &builder, Location loc, Type type,
                        TypedAttr element) {
-  if (auto shaped = dyn_cast<RankedTensorType>(type))
-    element = DenseElementsAttr::get(shaped, Attribute(element));
-  return arith::ConstantOp::create(builder, loc, element);
+  return arith::ConstantOp::create(builder, loc, splat(type, element));
 }
 
 /// The number that changes nothing in a reduction. An integer maximum starts

@@ -26,14 +26,10 @@ void CopyUnit::erase() {
 /// Whether `value` is computed from the index of `loop` and from outside it, by
 /// operations that may be repeated elsewhere.
 static bool dependsOnIndexOnly(Value value, scf::ForOp loop) {
-  auto isOther = [&](Value source) {
+  return isRepeatableFrom(value, [&](Value source) {
     return source != loop.getInductionVar() &&
            !loop.isDefinedOutsideOfLoop(source);
-  };
-  return !anySource(
-      value,
-      [&](Value source) { return isOther(source) && !isRepeatable(source); },
-      isOther);
+  });
 }
 
 /// Whether `value` may differ between iterations of `loop`.
@@ -182,11 +178,8 @@ static void moveBefore(Value value, Operation *op) {
 }
 
 bool computeBefore(Value value, Operation *op, bool move) {
-  auto isLate = [&](Value source) { return isBehind(source, op); };
-  if (anySource(
-          value,
-          [&](Value source) { return isLate(source) && !isRepeatable(source); },
-          isLate))
+  if (!isRepeatableFrom(value,
+                        [&](Value source) { return isBehind(source, op); }))
     return false;
   if (move)
     moveBefore(value, op);

@@ -17,6 +17,7 @@
 #include "LaneInvariance.h"
 #include "Warp/Warp.h"
 #include "attentile/Mapping/Passes.h"
+#include "attentile/Splat.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -186,15 +187,15 @@ Value addLanes(OpBuilder &builder, Location loc, Value value,
 void compareParts(arith::CmpFOp compare) {
   std::optional<LaneSum> sum = matchLaneSum(compare.getLhs());
   FloatAttr limit;
-  DenseFPElementsAttr splat;
+  DenseFPElementsAttr dense;
   Value bound = compare.getRhs();
   if (!sum || compare.getPredicate() != arith::CmpFPredicate::OLE)
     return;
   llvm::APFloat value(0.f);
   if (matchPattern(bound, m_Constant(&limit)))
     value = limit.getValue();
-  else if (matchPattern(bound, m_Constant(&splat)) && splat.isSplat())
-    value = splat.getSplatValue<llvm::APFloat>();
+  else if (matchPattern(bound, m_Constant(&dense)) && dense.isSplat())
+    value = dense.getSplatValue<llvm::APFloat>();
   if (!value.isFiniteNonZero() || value.isNegative() ||
       value.getExactLog2() == INT_MIN)
     return;
@@ -213,11 +214,9 @@ void compareParts(arith::CmpFOp compare) {
                  llvm::APFloat::rmNearestTiesToEven);
   TypedAttr attr = FloatAttr::get(
       cast<FloatType>(getElementTypeOrSelf(bound.getType())), value);
-  if (auto type = dyn_cast<VectorType>(bound.getType()))
-    attr = DenseElementsAttr::get(type, Attribute(attr));
   takePart(compare.getLhsMutable(), sum->part);
-  compare.getRhsMutable().assign(
-      arith::ConstantOp::create(builder, compare.getLoc(), attr));
+  compare.getRhsMutable().assign(arith::ConstantOp::create(
+      builder, compare.getLoc(), splat(bound.getType(), attr)));
 }
 
 /// What each lane takes of a value that all of them have: exact, as lanes are a
@@ -226,11 +225,10 @@ Value makeShare(OpBuilder &builder, Value value, size_t masks) {
   Type type = value.getType();
   TypedAttr share = builder.getFloatAttr(getElementTypeOrSelf(type),
                                          std::ldexp(1.0, -int(masks)));
-  if (auto vector = dyn_cast<VectorType>(type))
-    share = SplatElementsAttr::get(vector, Attribute(share));
   Location loc = value.getLoc();
-  return arith::MulFOp::create(builder, loc, value,
-                               arith::ConstantOp::create(builder, loc, share));
+  return arith::MulFOp::create(
+      builder, loc, value,
+      arith::ConstantOp::create(builder, loc, splat(type, share)));
 }
 
 void deferSums(scf::ForOp loop) {

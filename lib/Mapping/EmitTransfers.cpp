@@ -14,6 +14,7 @@
 
 #include "IndexRuns.h"
 #include "TensorAccess.h"
+#include "attentile/Splat.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -325,9 +326,8 @@ static Value toElement(OpBuilder &builder, Location loc, Value value,
   unsigned width = element.getIntOrFloatBitWidth();
   auto bound = [&](APInt limit) -> Value {
     TypedAttr attr = builder.getIntegerAttr(from, limit.getSExtValue());
-    if (auto vector = dyn_cast<VectorType>(value.getType()))
-      attr = DenseElementsAttr::get(vector, Attribute(attr));
-    return arith::ConstantOp::create(builder, loc, attr);
+    return arith::ConstantOp::create(builder, loc,
+                                     splat(value.getType(), attr));
   };
   value = arith::MaxSIOp::create(builder, loc, value,
                                  bound(APInt::getSignedMinValue(width)));

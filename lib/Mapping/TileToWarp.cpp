@@ -17,6 +17,7 @@
 #include "WarpEmitter.h"
 #include "attentile/AssumedBounds.h"
 #include "attentile/Mapping/Passes.h"
+#include "attentile/Splat.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -239,16 +240,14 @@ LogicalResult WarpEmitter::emitPoison(ub::PoisonOp poison) {
 LogicalResult WarpEmitter::emitRef(tile::RefOp ref) {
   Value operand = get(ref.getOperand());
   Type type = operand.getType();
-  auto splat = [&](double value) -> Value {
-    Attribute attr = builder.getF32FloatAttr(value);
-    if (auto vector = dyn_cast<VectorType>(type))
-      attr = DenseElementsAttr::get(vector, attr);
-    return arith::ConstantOp::create(builder, loc, cast<TypedAttr>(attr));
+  auto fill = [&](double value) -> Value {
+    return arith::ConstantOp::create(
+        builder, loc, splat(type, builder.getF32FloatAttr(value)));
   };
-  Value lowest = splat(-std::numeric_limits<double>::infinity());
+  Value lowest = fill(-std::numeric_limits<double>::infinity());
   Value unseen = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ,
                                        operand, lowest);
-  set(ref, arith::SelectOp::create(builder, loc, unseen, splat(0), operand));
+  set(ref, arith::SelectOp::create(builder, loc, unseen, fill(0), operand));
   return success();
 }
 

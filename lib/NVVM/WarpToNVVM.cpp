@@ -114,13 +114,9 @@ void keepRounding(arith::TruncFOp op) {
 
 /// Whether the loop's iterations all compute the same.
 bool isInvariant(Value value, scf::ForOp loop) {
-  auto isInside = [&](Value source) {
+  return isRepeatableFrom(value, [&](Value source) {
     return !loop.isDefinedOutsideOfLoop(source);
-  };
-  return !anySource(
-      value,
-      [&](Value source) { return isInside(source) && !isRepeatable(source); },
-      isInside);
+  });
 }
 
 /// Whether threads differ in a value, as far as its arithmetic tells.

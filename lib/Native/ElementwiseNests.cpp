@@ -17,6 +17,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PointEmitter.h"
+#include "attentile/Splat.h"
 #include <numeric>
 
 using namespace mlir;
@@ -356,10 +357,9 @@ private:
   SmallVector<Value> getNeutrals(attn::ReduceKind kind, Type element) {
     TypedAttr neutral = getNeutral(kind, element);
     Type type = point->vectorOf(neutral.getType());
-    if (auto shaped = dyn_cast<VectorType>(type))
-      neutral = DenseElementsAttr::get(shaped, Attribute(neutral));
-    return SmallVector<Value>(point->getParts(),
-                              arith::ConstantOp::create(b, loc, neutral));
+    return SmallVector<Value>(
+        point->getParts(),
+        arith::ConstantOp::create(b, loc, splat(type, neutral)));
   }
 
   TypedAttr getNeutral(attn::ReduceKind kind, Type element) {

@@ -14,6 +14,7 @@
 
 #include "Attn/Attn.h"
 #include "attentile/Native/Passes.h"
+#include "attentile/Splat.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
@@ -32,9 +33,7 @@ namespace {
 Value constantLike(OpBuilder &builder, Location loc, Type type, int64_t value) {
   TypedAttr attribute =
       builder.getIntegerAttr(getElementTypeOrSelf(type), value);
-  if (auto shaped = dyn_cast<ShapedType>(type))
-    attribute = DenseElementsAttr::get(shaped, attribute);
-  return arith::ConstantOp::create(builder, loc, attribute);
+  return arith::ConstantOp::create(builder, loc, splat(type, attribute));
 }
 
 /// Both results of one division; the unused one is dead and cost nothing.

@@ -17,6 +17,7 @@
 #include "attentile/Native/Passes.h"
 #include "attentile/Native/Random.h"
 #include "attentile/Philox.h"
+#include "attentile/Splat.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
 namespace attentile {
@@ -37,9 +38,7 @@ static Value constant(OpBuilder &b, Location loc, Type type, uint64_t value) {
   Type element = getElementTypeOrSelf(type);
   TypedAttr attribute =
       b.getIntegerAttr(element, APInt(element.getIntOrFloatBitWidth(), value));
-  if (auto shaped = dyn_cast<ShapedType>(type))
-    attribute = DenseElementsAttr::get(shaped, Attribute(attribute));
-  return arith::ConstantOp::create(b, loc, attribute);
+  return arith::ConstantOp::create(b, loc, splat(type, attribute));
 }
 
 Value lowWord(OpBuilder &b, Location loc, Value index) {

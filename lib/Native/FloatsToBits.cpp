@@ -20,6 +20,7 @@
 
 #include "attentile/Lanes.h"
 #include "attentile/Native/Passes.h"
+#include "attentile/Splat.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 namespace attentile {
@@ -90,10 +91,8 @@ struct NativeFloatsToBits : impl::NativeFloatsToBitsBase<NativeFloatsToBits> {
     native::Lanes lanes(builder, loc, extend.getType(), false);
     Type wide = lanes.withElement(builder.getI32Type());
     Value bits = LLVM::ZExtOp::create(builder, loc, wide, extend.getArg());
-    Attribute number = builder.getI32IntegerAttr(16);
-    if (auto vector = dyn_cast<VectorType>(wide))
-      number = DenseElementsAttr::get(vector, number);
-    Value by = LLVM::ConstantOp::create(builder, loc, wide, number);
+    Value by = LLVM::ConstantOp::create(
+        builder, loc, wide, splat(wide, builder.getI32IntegerAttr(16)));
     Value high = LLVM::ShlOp::create(builder, loc, bits, by);
     Value result = LLVM::BitcastOp::create(
         builder, loc, lanes.withElement(builder.getF32Type()), high);

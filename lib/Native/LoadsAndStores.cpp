@@ -14,6 +14,7 @@
 
 #include "Transfer.h"
 #include "attentile/Float8.h"
+#include "attentile/Splat.h"
 
 using namespace mlir;
 
@@ -66,9 +67,7 @@ Value toElement(OpBuilder &b, Location loc, Value value, Type element) {
   auto limit = [&](APInt bound) -> Value {
     TypedAttr attribute = b.getIntegerAttr(
         from, bound.sext(from.getIntOrFloatBitWidth()).getSExtValue());
-    if (auto shaped = dyn_cast<VectorType>(value.getType()))
-      attribute = DenseElementsAttr::get(shaped, Attribute(attribute));
-    return arith::ConstantOp::create(b, loc, attribute);
+    return arith::ConstantOp::create(b, loc, splat(value.getType(), attribute));
   };
   value = arith::MaxSIOp::create(b, loc, value,
                                  limit(APInt::getSignedMinValue(width)));

@@ -361,10 +361,4 @@ Lanes PointEmitter::emitOp(Operation *op) {
   return result;
 }
 
-TypedAttr PointEmitter::vectorOrScalar(TypedAttr value, Type type) {
-  if (auto shaped = dyn_cast<ShapedType>(type))
-    return DenseElementsAttr::get(shaped, Attribute(value));
-  return value;
-}
-
 } // namespace attentile::native

@@ -110,7 +110,6 @@ private:
   void setBeforeLoops();
   Lanes getBeforeLoops(mlir::Value value);
   Lanes emitToFloat(mlir::Value value, const Lanes &operand);
-  static mlir::TypedAttr vectorOrScalar(mlir::TypedAttr value, mlir::Type type);
   mlir::Value laneNumbers(unsigned part, int64_t coefficient,
                           mlir::Type element);
 

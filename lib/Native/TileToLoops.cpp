@@ -17,6 +17,7 @@
 
 #include "KernelEmitter.h"
 #include "attentile/Native/Passes.h"
+#include "attentile/Splat.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace attentile {
@@ -234,9 +235,7 @@ Value KernelEmitter::buffer(int id) {
 Value emitRef(OpBuilder &b, Location loc, Value maximum) {
   Type type = maximum.getType();
   TypedAttr least = b.getFloatAttr(getElementTypeOrSelf(type), -INFINITY);
-  if (auto vector = dyn_cast<VectorType>(type))
-    least = SplatElementsAttr::get(vector, Attribute(least));
-  Value infinity = arith::ConstantOp::create(b, loc, least);
+  Value infinity = arith::ConstantOp::create(b, loc, splat(type, least));
   Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
   Value none = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, maximum,
                                      infinity);
