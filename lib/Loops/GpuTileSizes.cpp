@@ -108,7 +108,7 @@ private:
   bool splitReduced;
   GpuModel model;
   llvm::DenseMap<Value, int64_t> fixed; // whole axes
-  int64_t columns = 1;                  // of the widest
+  int64_t columns = 1;                  // of the widest of them
   GpuTiles preferred;
   std::optional<Candidate> chosen;
 };
@@ -200,7 +200,11 @@ Candidate Chooser::make(const RequestedSizes &requests, GpuTiles tiles) {
   if (splitReduced && model.hasProducts()) {
     // What each warp leaves for others: two turns of half a row block at all
     // columns, of a whole one if that is little.
-    int64_t bytes = warps * kGranularity * columns * 4;
+    int64_t widest = columns;
+    for (Value axis : grid.getTile())
+      if (axis != model.rows())
+        widest = std::max(widest, result.sizes.lookup(axis));
+    int64_t bytes = warps * kGranularity * widest * 4;
     result.use.shared += bytes <= 32 * 1024 ? 2 * bytes : bytes;
   }
   result.distance = distanceOf(tiles);
