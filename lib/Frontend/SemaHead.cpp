@@ -37,6 +37,7 @@ void Sema::checkTypes() {
       checked.options.push_back(option);
     }
     checked.chosen = checked.options.front();
+    checked.isBound = checked.options.size() == 1;
     kernel.types.push_back(std::move(checked));
   }
 }
