@@ -187,6 +187,9 @@ SmallVector<attn::ReadOp> GpuModel::readsOfComputed(Value factor) {
 
 void GpuModel::addFactor(Value factor, bool isLeft, int64_t bytes) {
   attn::Axes own = axes.of(factor);
+  // A loop that goes index by index is one all the same: its copies are asked
+  // for an iteration ahead.
+  bool isWalked = loops.none() && own.anyCommon(axes.setOf(grid.getWalk()));
   own.reset(steps);
   attn::Axes looped = own;
   looped &= loops;
@@ -214,9 +217,9 @@ void GpuModel::addFactor(Value factor, bool isLeft, int64_t bytes) {
     piecesRead += reads.size();
   bool isShared = isLoaded || bytesRead || !isLeft || !reads.empty();
   if (isShared)
-    factors.push_back({own, bytes, looped.any() && isLoaded,
+    factors.push_back({own, bytes, (looped.any() || isWalked) && isLoaded,
                        /*isForScores=*/false,
-                       /*takesTurns=*/!isLeft && loops.none()});
+                       /*takesTurns=*/!isLeft && loops.none() && !isWalked});
   if (isShared && isLeft && looped.none())
     lefts.push_back({own, bytes, 1});
   // Scores, rounded for the next product; f32 ones take the scores' place.
