@@ -52,8 +52,12 @@ struct Statement {
 /// under a loop over one of its own axes: in A[b,h,n] = sum[m](softmax[n](s)),
 /// the row's maximum and sum, which a grid of their own makes once for all n.
 /// So is a reduction over an axis that the statement keeps, if that leaves the
-/// statement's own value no loop.
-void sliceStatement(Statement &statement, const KnownAxes &known);
+/// statement's own value no loop; and what `isApart` says.
+void sliceStatement(
+    Statement &statement, const KnownAxes &known,
+    llvm::function_ref<bool(mlir::Operation *)> isApart = [](auto *) {
+      return false;
+    });
 
 /// Fills `roles` from the slice. Axes of `tiled` come in tiles even where a
 /// reduction loops over several.
@@ -81,8 +85,8 @@ bool cutSumsOfPairs(Statement &statement, const KnownAxes &known);
 /// O[y, x] = sum[u](...K[y, u]...) + sum[v](...K[v, x]...), where rows along x
 /// share the keys of the first sum alone; what is the same for all of its rows;
 /// what other programs would compute again, as a row's mean square that scales
-/// each of its heads; and sums of softmaxes over several axes. Whether there are
-/// any; the roles are then to be found again.
+/// each of its heads; and sums of softmaxes over several axes. Whether there
+/// are any; the roles are then to be found again.
 bool cutLoopsApart(Statement &statement, const KnownAxes &known);
 
 } // namespace attentile

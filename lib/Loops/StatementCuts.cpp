@@ -142,12 +142,12 @@ static bool hasTileLoop(const Statement &statement) {
 
 bool cutReductionsApart(Statement &statement, const KnownAxes &known) {
   attn::AxesAnalysis &axes = known.axes;
-  const attn::Axes none = axes.setOf({});
-  attn::Axes reduced = loopAxes(statement, axes, none),
+  attn::Axes reduced = loopAxes(statement, axes, axes.setOf({})),
              written = axes.setOf(statement.roles.loop);
   if (hasTileLoop(statement) || written.reset(reduced).count() < 2)
     return false;
-  walkSlice(statement, known, none, reduced);
+  sliceStatement(statement, known,
+                 [&](Operation *op) { return isLoopOver(op, reduced, axes); });
   return !statement.cuts.empty();
 }
 
@@ -170,8 +170,8 @@ bool cutLoopsApart(Statement &statement, const KnownAxes &known) {
   if (apart.none() ||
       (reduction && apart.anyCommon(axes.setOf(reduction.getAxes()))))
     return false;
-  const attn::Axes none = axes.setOf({});
-  walkSlice(statement, known, none, apart);
+  sliceStatement(statement, known,
+                 [&](Operation *op) { return isLoopOver(op, apart, axes); });
   return true;
 }
 
@@ -230,8 +230,8 @@ bool cutSumsOfPairs(Statement &statement, const KnownAxes &known) {
   });
   if (apart.size() == before)
     return false;
-  walkSlice(statement, known, axes.setOf({}),
-            [&](Operation *op) { return apart.contains(op); });
+  sliceStatement(statement, known,
+                 [&](Operation *op) { return apart.contains(op); });
   return true;
 }
 

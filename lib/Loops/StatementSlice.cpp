@@ -46,10 +46,12 @@ static attn::Axes ownLoop(Operation *op, attn::AxesAnalysis &axes) {
   return axes.setOf(loop ? ValueRange(loop.getAxis()) : ValueRange());
 }
 
-/// One walk up from the statement's roots, users before operands.
-void walkSlice(Statement &statement, const KnownAxes &known,
-               const attn::Axes &underLoop,
-               llvm::function_ref<bool(Operation *)> isApart) {
+/// Fills `slice` and `cuts` in one walk up from the statement's roots, users
+/// before operands. `underLoop` are the axes over whose tiles the statement's
+/// write loops; what `isApart` says is cut.
+static void walkSlice(Statement &statement, const KnownAxes &known,
+                      const attn::Axes &underLoop,
+                      llvm::function_ref<bool(Operation *)> isApart) {
   attn::KernelOp kernel = known.kernel;
   attn::AxesAnalysis &axes = known.axes;
   // The axes of the loops that an operation stands under, on any way to it.
@@ -99,15 +101,10 @@ void walkSlice(Statement &statement, const KnownAxes &known,
   std::reverse(statement.slice.begin(), statement.slice.end());
 }
 
-void walkSlice(Statement &statement, const KnownAxes &known,
-               const attn::Axes &underLoop, const attn::Axes &noLoop) {
-  attn::AxesAnalysis &axes = known.axes;
-  walkSlice(statement, known, underLoop, [&](Operation *op) {
-    auto reduction = dyn_cast<attn::ReduceOp>(op);
-    attn::Axes bound =
-        reduction ? axes.setOf(reduction.getAxes()) : ownLoop(op, axes);
-    return bound.anyCommon(noLoop);
-  });
+bool isLoopOver(Operation *op, const attn::Axes &of, attn::AxesAnalysis &axes) {
+  auto reduction = dyn_cast<attn::ReduceOp>(op);
+  return (reduction ? axes.setOf(reduction.getAxes()) : ownLoop(op, axes))
+      .anyCommon(of);
 }
 
 attn::Axes loopAxes(const Statement &statement, attn::AxesAnalysis &axes,
@@ -152,29 +149,35 @@ LogicalResult addReducedInTiles(const Statement &statement,
   return success();
 }
 
-void sliceStatement(Statement &statement, const KnownAxes &known) {
+void sliceStatement(Statement &statement, const KnownAxes &known,
+                    llvm::function_ref<bool(Operation *)> isApart) {
   attn::AxesAnalysis &axes = known.axes;
-  const attn::Axes none = axes.setOf({});
   const attn::Axes left = axes.ofAny(statement.indices);
-  walkSlice(statement, known, none, none);
-  // P[m, n] = softmax[n](s) writes in a loop over n, so what depends on n may
-  // not be a loop itself.
-  attn::Axes written = loopAxes(statement, axes, known.whole);
-  written &= left;
-  if (written.none())
-    return;
-  // The value itself may be such a loop: Y[m] = sum[n](x[n, m] * max[m](z)), or
-  // what a loop over tiles of n leaves. Then it is the axis's other use that
-  // goes to workspace.
-  attn::Axes both = none;
   auto reduction = statement.value.getDefiningOp<attn::ReduceOp>();
-  if (statement.value.getDefiningOp<attn::ForOp>() ||
-      (reduction && axes.setOf(reduction.getAxes()).reset(known.whole).any())) {
-    both = written;
-    both &= axes.of(statement.value);
-    written.reset(both);
+  const bool isLoop =
+      statement.value.getDefiningOp<attn::ForOp>() ||
+      (reduction && axes.setOf(reduction.getAxes()).reset(known.whole).any());
+  attn::Axes written = axes.setOf({}), noLoop = written;
+  // Again, as what is cut may leave another way to a loop beneath it.
+  while (true) {
+    walkSlice(statement, known, written, [&](Operation *op) {
+      return isApart(op) || isLoopOver(op, noLoop, axes);
+    });
+    // P[m, n] = softmax[n](s) writes in a loop over n, so what depends on n may
+    // not be a loop itself.
+    attn::Axes found = loopAxes(statement, axes, known.whole);
+    found &= left;
+    found.reset(written).reset(noLoop);
+    if (found.none())
+      return;
+    // The value itself may be such a loop: Y[m] = sum[n](x[n, m] * max[m](z)),
+    // or what a loop over tiles of n leaves. Then it is the axis's other use
+    // that goes to workspace.
+    attn::Axes both = found;
+    both &= isLoop ? axes.of(statement.value) : axes.setOf({});
+    noLoop |= both;
+    written |= found.reset(both);
   }
-  walkSlice(statement, known, written, both);
 }
 
 } // namespace attentile

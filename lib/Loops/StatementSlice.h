@@ -33,15 +33,9 @@ llvm::LogicalResult addReducedInTiles(const Statement &statement,
 attn::Axes loopAxes(const Statement &statement, attn::AxesAnalysis &axes,
                     const attn::Axes &whole);
 
-/// Fills `slice` and `cuts`. `underLoop` are the axes over whose tiles the
-/// statement's write loops; what `isApart` says is cut.
-void walkSlice(Statement &statement, const KnownAxes &known,
-               const attn::Axes &underLoop,
-               llvm::function_ref<bool(mlir::Operation *)> isApart);
-
-/// The same, where reductions and loops over axes of `noLoop` are cut.
-void walkSlice(Statement &statement, const KnownAxes &known,
-               const attn::Axes &underLoop, const attn::Axes &noLoop);
+/// Whether it is a reduction or a loop over tiles over one of these axes.
+bool isLoopOver(mlir::Operation *op, const attn::Axes &of,
+                attn::AxesAnalysis &axes);
 
 } // namespace attentile
 
