@@ -43,6 +43,9 @@ StringRef frontend::functionCalled(StringRef word) {
       .Cases({"exp10", "log10", "log1p", "expm1"},
              "it by exp and log, as in log(1 + x)")
       .Case("tan", "sin(x) / cos(x)")
+      .Case("ln", "log(x)")
+      .Case("isnan", "x != x")
+      .Case("isinf", "abs(x) == inf")
       .Cases({"relu", "gelu", "softplus", "erf"},
              "it in lower case and import \"activations.attn\"")
       .Case("leaky_relu", "where(x > 0, x, 0.01 * x)")
@@ -72,6 +75,9 @@ StringRef frontend::reductionCalled(StringRef word) {
       .Cases({"amin", "minimum"}, "min[n](x)")
       .Case("norm", "sqrt(sum[n](x * x))")
       .Case("count", "sum[n](where(x, 1, 0))")
+      .Cases({"var", "variance", "std"},
+             "sum[n](y * y) / extent(n), with let y = x - sum[n](x) / "
+             "extent(n); its square root is the deviation")
       .Case("argmax", "min[n](where(x == max[n](x), n, extent(n)))")
       .Case("argmin", "min[n](where(x == min[n](x), n, extent(n)))")
       .Case("lse", "logsumexp[n](x)")

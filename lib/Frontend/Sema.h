@@ -184,6 +184,8 @@ private:
   llvm::StringRef kindName(Entity entity) const;
   /// `isRead`: it has indices, as a tensor.
   void reportUnknown(const Scope &scope, ast::Name name, bool isRead = false);
+  /// Of a name that can be an index variable alone; once for each name.
+  void reportNoRange(const Scope &scope, ast::Name name);
   /// The index variable of a reduction's brackets or of extent().
   std::optional<unsigned> indexVariable(const Scope &scope, ast::Name name);
 
@@ -208,6 +210,9 @@ private:
   /// The function that a call means: of the same text, else an imported one.
   const ast::FunctionDecl *findFunction(ast::Name name) const;
   void reportUnknownFunction(const Scope &scope, ast::Name name);
+  /// Where max(x, n) stands for max[n](x).
+  void warnOfIndex(const ast::Expr &call,
+                   llvm::ArrayRef<const TypedExpr *> args);
   void checkFunctionBody(const ast::FunctionDecl &function,
                          const ast::Expr &expr);
   void checkCalls(const ast::FunctionDecl &function);
@@ -379,6 +384,9 @@ private:
   llvm::BumpPtrAllocator &arena;
 
   llvm::DenseMap<llvm::StringRef, Entity> names;
+  /// What stands in brackets, of tensors and of reductions, plainly or not.
+  llvm::DenseSet<llvm::StringRef> namesInBrackets;
+  llvm::DenseSet<llvm::StringRef> withoutRange; // and is reported
   llvm::DenseSet<llvm::StringRef> unknownTypes;
   /// The functions that a text can call, by the text's number and their name.
   llvm::DenseMap<std::pair<unsigned, llvm::StringRef>,

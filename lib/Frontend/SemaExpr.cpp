@@ -211,6 +211,8 @@ const TypedExpr *Sema::apply(const Expr &expr, const Scope &scope) {
     return make(TypedExpr::Abs, args[0]->type, range, args);
   case Function::Min:
   case Function::Max:
+    if (!scope.inlinedAt)
+      warnOfIndex(expr, args);
     unify(args[0], args[1]);
     if (!args[0] || !args[1])
       return nullptr;

@@ -153,6 +153,22 @@ void Sema::checkCalls(const ast::FunctionDecl &function, const Expr &expr,
     checkCalls(function, *arg, depth + 1);
 }
 
+void Sema::warnOfIndex(const Expr &call,
+                       llvm::ArrayRef<const TypedExpr *> args) {
+  const TypedExpr *value = args[0], *index = args[1];
+  if (index->op != TypedExpr::IndexVar || value->type != ValueType::Float ||
+      !(value->axes & index->axes))
+    return;
+  StringRef function = ast::spelling(call.function);
+  // [L2.20]
+  diagnostics
+      .warning(file, call.range,
+               "'" + function + "' is of the value and the index '" +
+                   call.args[1]->name.str() + "' here")
+      .note("over the axis it is " + function + "[" + call.args[1]->name.str() +
+            "](x)");
+}
+
 void Sema::reportUnknownFunction(const Scope &scope, ast::Name name) {
   // [L2.14]
   Diagnostic &e =
@@ -161,6 +177,16 @@ void Sema::reportUnknownFunction(const Scope &scope, ast::Name name) {
         return kernel->name.str() == name.str();
       })) {
     e.note("'" + name.str() + "' is a kernel, and kernels are not called");
+    return;
+  }
+  if (auto it = names.find(name.str()); it != names.end()) {
+    std::string kind = kindName(it->second).str();
+    bool isTensor = kind == "tensor" || kind == "output";
+    e.note("'" + name.str() + "' is " + (kind == "output" ? "an " : "a ") +
+           kind +
+           (isTensor ? ": its indices stand in brackets, as in "
+                     : ", and what multiplies it stands behind *: ") +
+           name.str() + (isTensor ? "[...]" : " * (...)"));
     return;
   }
   if (StringRef type = elementTypeCalled(name.str()); !type.empty()) {
@@ -175,6 +201,13 @@ void Sema::reportUnknownFunction(const Scope &scope, ast::Name name) {
   for (auto called : {functionCalled, reductionCalled})
     if (StringRef formula = called(name.str()); !formula.empty()) {
       e.note("write " + formula);
+      return;
+    }
+  for (auto last = unsigned(ast::Reduction::Logsumexp), i = 0u; i <= last; ++i)
+    if (auto [reduction, axis] = name.str().split('_');
+        reduction == ast::spelling(ast::Reduction(i)) && !axis.empty()) {
+      e.note("a reduction names its axes in brackets, as in " + reduction +
+             "[" + axis + "](...)");
       return;
     }
   std::vector<StringRef> candidates;

@@ -78,11 +78,23 @@ void Sema::collectLets(llvm::ArrayRef<ast::Statement> body) {
   }
 }
 
+static void collectRefs(const Expr &expr, llvm::DenseSet<StringRef> &names) {
+  if (expr.kind == Expr::Ref)
+    names.insert(expr.name.str());
+  for (const Expr *arg : expr.args)
+    collectRefs(*arg, names);
+}
+
 void Sema::collectIndices(const Expr &expr) {
+  for (ast::Name axis : expr.axes)
+    namesInBrackets.insert(axis.str());
   if (expr.kind == Expr::Read)
     collectSubscript(expr.name, expr.args);
-  for (const Expr *arg : expr.args)
+  for (const Expr *arg : expr.args) {
+    if (expr.kind == Expr::Read)
+      collectRefs(*arg, namesInBrackets);
     collectIndices(*arg);
+  }
 }
 
 void Sema::collectNames() {
@@ -117,12 +129,19 @@ void Sema::reportUnknown(const Scope &scope, ast::Name name, bool isRead) {
     candidates.insert(candidates.end(), {"inf", "true", "false"});
   llvm::sort(candidates); // the table's order is no order
   StringRef nearest = nearestName(name.str(), candidates);
+  // l in x[l + j], with a size L.
+  if (scope.kind == Scope::Body && !isRead &&
+      namesInBrackets.contains(name.str()) &&
+      (nearest.empty() || nearest.equals_insensitive(name.str())))
+    return reportNoRange(scope, name);
   // [L1.18]
   Diagnostic &e = error(scope, name.range, "unknown name '" + name.str() + "'");
   if (!nearest.empty())
     e.note("did you mean '" + nearest + "'?");
   else if (name.str().starts_with_insensitive("infinity"))
     e.note("write inf");
+  else if (name.str() == "nan" || name.str() == "pi")
+    e.note(name.str() == "nan" ? "write inf - inf" : "write 3.14159265358979");
   else if (scope.kind == Scope::Head)
     e.note("sizes and scalar parameters are known here");
   else if (isRead)
@@ -132,6 +151,24 @@ void Sema::reportUnknown(const Scope &scope, ast::Name name, bool isRead) {
     e.note("an index variable stands plainly in an input or output, as m in "
            "Q[b, h, m, d]; a scalar is an input, as in " +
            name.str() + ": f32");
+}
+
+void Sema::reportNoRange(const Scope &scope, ast::Name name) {
+  if (!withoutRange.insert(name.str()).second)
+    return;
+  std::vector<StringRef> candidates;
+  for (const CheckedIndex &index : kernel.indices)
+    candidates.push_back(index.name);
+  StringRef nearest = nearestName(name.str(), candidates);
+  // [L1.5]
+  Diagnostic &e = error(scope, name.range,
+                        "index variable '" + name.str() + "' has no range");
+  if (!nearest.empty())
+    e.note("did you mean '" + nearest + "'?");
+  else
+    e.note("its range is the size of a dimension in which it stands plainly, "
+           "as m in Q[b, h, m, d], or where a loop over it ends, as in "
+           "tiles(0 .. 10, 1), at a number or a size");
 }
 
 std::optional<unsigned> Sema::indexVariable(const Scope &scope,
@@ -162,18 +199,6 @@ std::optional<unsigned> Sema::indexVariable(const Scope &scope,
         .note(file, it->second.range, "it is declared here");
     return std::nullopt;
   }
-  std::vector<StringRef> candidates;
-  for (const CheckedIndex &index : kernel.indices)
-    candidates.push_back(index.name);
-  StringRef nearest = nearestName(name.str(), candidates);
-  // [L1.5]
-  Diagnostic &e = error(scope, name.range,
-                        "index variable '" + name.str() + "' has no range");
-  if (!nearest.empty())
-    e.note("did you mean '" + nearest + "'?");
-  else
-    e.note("its range is the size of a dimension in which it stands plainly, "
-           "as m in Q[b, h, m, d], or where a loop over it ends, as in "
-           "tiles(0 .. 10, 1), at a number or a size");
+  reportNoRange(scope, name);
   return std::nullopt;
 }

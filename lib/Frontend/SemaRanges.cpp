@@ -226,9 +226,16 @@ void Sema::checkRanges() {
               ? "use two index variables, as g = h / (H / G) for heads that "
                 "share, or write "
               : "use two index variables, or write ";
+      std::string sameEnd;
+      if (index->extent->kind == SizeExpr::Size &&
+          extent->kind == SizeExpr::Size)
+        sameEnd = (", " + index->name + " + (" + kernel.text(*extent) + " - " +
+                   kernel.text(*index->extent) + ") where both end alike")
+                      .str();
       // [L1.4]
       reportRanges(*index, arg->name, *extent)
-          .note(instead + index->name + " + 0 where it shall give no range");
+          .note(instead + index->name + " + 0 where it shall give no range" +
+                sameEnd + "; outside 0 is read");
     }
   }
 }

@@ -31,7 +31,7 @@ std::optional<bool> Sema::applies(const ast::ScheduleDecl &decl) {
       Diagnostic &e = error(decl.target.range,
                             "unknown target '" + target + "' of a schedule");
       StringRef nearest = nearestName(target, targets);
-      if (!nearest.empty())
+      if (!nearest.empty() && target != "gpu")
         e.note("did you mean '" + nearest + "'?");
       else
         e.note("targets are " + llvm::join(targets, ", "));

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SyntaxErrors.h"
+#include "OtherSyntax.h"
 #include "OtherWords.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -79,16 +80,6 @@ static std::string describe(llvm::ArrayRef<StringRef> expected) {
     text += token;
   }
   return text;
-}
-
-/// The name at the end of `text`; empty if it ends otherwise.
-static StringRef lastName(StringRef text) {
-  text = text.rtrim();
-  size_t size = 0;
-  while (size < text.size() && (llvm::isAlnum(text[text.size() - 1 - size]) ||
-                                text[text.size() - 1 - size] == '_'))
-    ++size;
-  return text.take_back(size);
 }
 
 /// The name in `NAME[...]` at the end of `text`; empty if it ends otherwise.
@@ -220,6 +211,10 @@ void frontend::reportSyntaxError(ParseContext &context, SourceRange range,
     return;
   else if (endsInFloorDivision(before))
     error.note("what follows // is a comment; / of integers rounds down");
+  else if (std::string note =
+               noteOtherSyntax({got, before, after, expected, wanted});
+           !note.empty())
+    error.note(note);
   else if (got == "=" && wanted == "'['")
     error.note("a value has a name by 'let NAME = ...', an output its indices, "
                "one at least, as in O[m] = ... (one number is O: f32[1] with "
@@ -230,8 +225,6 @@ void frontend::reportSyntaxError(ParseContext &context, SourceRange range,
                              .ends_with("kernel"))
     error.note("sizes are not declared: the tensors name them, as in "
                "kernel NAME(Q: f32[M, D])");
-  else if (got == "=" && llvm::is_contained(expected, "'=='"))
-    error.note("write == to compare");
   else if (wanted == "'tiles'" || lastName(before) == "while")
     error.note("what is computed for each index needs no loop; one over tiles "
                "is for n in tiles(0 .. N, 64) carry (x = 0) { ... }");
@@ -257,30 +250,17 @@ void frontend::reportSyntaxError(ParseContext &context, SourceRange range,
            open && llvm::is_contained(expected, "')'") &&
            (atEnd || got == ";" || got == "}"))
     error.note(context.source, {*open, *open + 1}, "this '(' was not closed");
-  else if (got == "*" && before.ends_with("*"))
-    error.note("write pow(x, y)");
-  else if (got == "and")
-    error.note("write && between conditions");
-  else if (got == "or" || (got == "|" && llvm::is_contained(expected, "'||'")))
-    error.note("write || between conditions");
-  else if (got == "if" || lastName(before) == "if")
-    error.note("write where(condition, a, b)");
+  else if ((got == ")" && !findOpen(before, '(')) ||
+           (got == "]" && !findOpen(before, '[')))
+    error.note(got == ")" ? "no '(' is open here" : "no '[' is open here");
+  else if (got == "[" && before.ends_with(")"))
+    error.note("only a tensor takes indices; K[n, d] names each axis, so that "
+               "nothing is transposed");
   else if (got == "]" && isEmptyShape(before))
     error.note("a tensor has a dimension at least; a scalar input stands "
                "without brackets, as in x: f32");
-  else if (got == "mod" || got == "div")
-    error.note(got == "mod" ? "write %" : "write /");
-  else if ((got == ">" || got == "<") && before.ends_with(got))
-    error.note("there are no shifts: write x / 4 for two bits to the right, "
-               "x * 4 to the left; by n bits, powers of two from a tensor, as "
-               "in x / power[n]");
   else if (wanted == "':'" && (got == "," || got == ")"))
     error.note("a parameter has a type, as in Q: f32[M, D] or scale: f32");
-  else if (wanted == "'='" && after.starts_with("="))
-    error.note("an output is written once, as in O[m] = sum[n](...)");
-  else if (wanted == "'['" && after.starts_with("="))
-    error.note("a let may take an earlier let's name: let NAME = NAME " + got +
-               " ...");
   else if (atEnd && llvm::is_contained(expected, "'}'"))
     error.note("a '{' was not closed");
   else if (wanted == "a declaration")
